@@ -104,15 +104,15 @@ def _explain_missing(path: str) -> str:
 
 def _find_server(options: argparse.Namespace, path: str) -> Discovery | NoServer:
     if options.offline and options.url:
-        raise UsageError("--offline uses no server, so that it does not take --url.")
+        raise UsageError("--offline uses no server; therefore it does not take --url.")
     try:
         discovery = find_showing_server(path, url=options.url, token_file=options.token_file)
     except NoServer as error:
         return error
     if options.offline:
         raise ServedNotebook(
-            f"{discovery.server.url} serves this, so that --offline is refused: people there would"
-            " not be asked. Leave --offline out."
+            f"{discovery.server.url} serves this; therefore --offline is refused: people there"
+            " would not be asked. Leave --offline out."
         )
     return discovery
 
@@ -131,7 +131,7 @@ def find_showing_server(path: str, *, url: str | None, token_file: str | None) -
 
 
 def _is_hidden_from(server: Server, target: str, *, url: str | None) -> bool:
-    """Return whether a server hides a path below its root, so that a command need not ask it.
+    """Return whether a server hides a path below its root; a command then need not ask the server.
 
     The command may then work on the file without this server. Return False if ``url`` or the
     environment names the server, and if the mode of the server is not ``edit``: a person who has

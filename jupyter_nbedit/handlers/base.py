@@ -77,7 +77,7 @@ class NbEditHandler(APIHandler):
     )
     #: The headers of a request on which the form of the reply depends.
     varying_headers: ClassVar[Sequence[str]] = ("Accept",)
-    #: Whether a page may send its id, so that the request comes from a person.
+    #: Whether a page may send its id, which says that the request comes from a person.
     is_for_pages: ClassVar[bool] = True
     # The user and the key of a request that other requests may be retries of.
     _idempotency_name: tuple[str, str] | None = None

@@ -36,8 +36,8 @@ class _UnseenReplyHandler(NbEditHandler):
     async def send_unseen(self, reply: UnseenReply) -> None:
         """Send what the user has not seen, and store it for retries of the request.
 
-        An open tab reads it after each edit, with the texts of all changed cells, so that it is
-        sent compressed.
+        An open tab reads it after each edit, with the texts of all changed cells; therefore
+        it is sent compressed.
         """
         response = await asyncio.to_thread(self.build_response, reply, render_unseen)
         accepted_codings = self.request.headers.get("Accept-Encoding", "")

@@ -81,7 +81,7 @@ class Cell:
         ------
         InvalidNotebook
             If a member that nbformat defines is repeated: replacing one would expose the other. Or
-            if it is not an object, or has no type, so that Jupyter cannot open the notebook.
+            if it is not an object or has no type: Jupyter then cannot open the notebook.
         """
         if not self.cell_type:
             message = (
@@ -263,7 +263,7 @@ class Document:
 
     @property
     def has_ids(self) -> bool:
-        """Whether cells have ids in the file's format, so that new cells must have one."""
+        """Whether cells have ids in the file's format; a new cell must then have an id."""
         return self.nbformat_minor >= _MINOR_WITH_IDS
 
     @cached_property

@@ -93,7 +93,7 @@ class TabRegistry:
     """
 
     notebook_names: NotebookNames
-    #: False if no server runs, so that no page can connect.
+    #: False if no server runs; no page can then connect.
     has_server: bool = True
     _pages: dict[str, TabConnection] = field(default_factory=dict, repr=False)
     # Is set at the next change of any page, and is then replaced.

@@ -15,7 +15,7 @@ class LRUCache(Generic[_Key, _Value]):
     max_weight
         The largest weight of all values together.
     weigh
-        Returns the weight of a value; by default 1, so that ``max_weight`` is a number of values.
+        Returns the weight of a value, by default 1: ``max_weight`` is then a number of values.
     """
 
     def __init__(self, max_weight: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:

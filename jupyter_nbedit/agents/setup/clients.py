@@ -258,7 +258,7 @@ def find_bridge() -> Bridge:
     """Return the bridge of this Python environment, by the absolute path of its command.
 
     An absolute path also works in a program with another PATH or another active environment. Raise
-    `CommandMissing` if the package was not installed, so that there is no command.
+    `CommandMissing` if there is no command, because the package was not installed.
     """
     name = "jupyter-nbedit.exe" if os.name == "nt" else "jupyter-nbedit"
     folders = [

@@ -190,7 +190,7 @@ class _TrackedCell:
     #: The changes that the user has not seen and nobody has undone, as edits and numbers of parts,
     #: newest first.
     sources: list[tuple[int, int]] = field(default_factory=list)
-    #: Whether the user has seen the cell at this point, so that older changes do not count.
+    #: Whether the user has seen the cell at this point; older changes then do not count.
     is_search_ended: bool = False
     #: By the number of an edit that was undone: how many sources there were at its undo.
     undo_counts: dict[int, int] = field(default_factory=dict)
@@ -299,7 +299,7 @@ class _CellHistory:
             deque
         )
         self._touched_cells: set[_TrackedCell] = set()
-        #: Whether all changes are to be undone, so that the oldest version is the baseline.
+        #: Whether all changes are to be undone; the oldest version is then the baseline.
         self._is_all_unseen = True
         self._conflicts: list[tuple[int, CellUndo]] = []
 

@@ -94,7 +94,7 @@ def _get_message(error: HTTPError) -> str:
 
 
 def is_post_save_failure(error: BaseException) -> bool:
-    """Return whether an exception comes from a post-save hook, so that the file was saved."""
+    """Return whether an exception comes from a post-save hook; the file was then saved."""
     return any(_iterate_causes_in_hooks(error, _POST_SAVE_CALLERS))
 
 

@@ -211,7 +211,7 @@ class FileHashCache:
     """Stores hashes of files, and recognizes files that were not written since they were hashed.
 
     A file is recognized by its times. Two writes within one tick of the file system's clock leave
-    the same times, so that the hash of a new file is not stored at once. Files that this server has
+    the same times, so the hash of a new file is not stored at once. Files that this server has
     written are an exception: they get a modification time that no later write leaves, to the
     nanosecond. Windows has no such exception, because its clock has long ticks. Several threads may
     use a cache.

@@ -47,7 +47,7 @@ class Room(ABC):
 
     @abstractmethod
     def has_loaded(self) -> bool:
-        """Return whether the document has been loaded, so that people may have changed it."""
+        """Return whether the document has been loaded; people may then have changed it."""
 
     @abstractmethod
     def is_ready(self) -> bool:

@@ -16,7 +16,7 @@ export interface CellEntry {
 
 /** The entries that a collapsed heading hides. */
 export interface HiddenEntries {
-  /** The key of the first one. */
+  /** The key of the first hidden entry. */
   readonly firstKey: string;
   /** Number of changes that they stand for. */
   readonly count: number;
@@ -86,7 +86,7 @@ export function countByHeading(
   });
 }
 
-/** Return the heading to which a cell belongs: the first one in it, or else the last one above it. */
+/** Return the heading of a cell: the first heading in it, or else the last heading above it. */
 function findHeading(headings: readonly TocHeading[], cell: number): number | null {
   const own = headings.findIndex(heading => heading.cell === cell);
   if (own >= 0) {

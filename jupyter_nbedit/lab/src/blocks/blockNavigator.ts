@@ -13,7 +13,7 @@ export class BlockNavigator<Entry extends NavigatorEntry> {
     return this._entries;
   }
 
-  /** Set the entries; if the current one is not among them, its place is remembered. */
+  /** Set the entries; if the current entry is not among them, its place is remembered. */
   set entries(entries: readonly Entry[]) {
     this._entries = entries;
     const index = entries.findIndex(({ key }) => key === this._currentKey);
@@ -47,14 +47,14 @@ export class BlockNavigator<Entry extends NavigatorEntry> {
   }
 
   /**
-   * Return the next or the previous entry; after the last one comes the first.
+   * Return the next or the previous entry; after the last entry comes the first.
    *
    * @param activeCell The index of the cell from which a user starts who was at no entry.
    */
   find(direction: 'next' | 'previous', activeCell: number): Entry | null {
     const { length } = this._entries;
     const start = this._index < 0 ? this._findStart(activeCell) : this._index;
-    // If the current entry is gone, the next one has taken its place.
+    // If the current entry is gone, the next entry has taken its place.
     const isAtEntry = this._currentKey !== null;
     const index = direction === 'previous' ? start - 1 : isAtEntry ? start + 1 : start;
     return length === 0 ? null : (this._entries[(index + length) % length] ?? null);

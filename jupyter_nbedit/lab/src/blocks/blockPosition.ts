@@ -76,7 +76,7 @@ export function planLayoutChanges(
   });
 }
 
-/** Put widgets at the start; one that is in place stays attached, with the focus in it. */
+/** Put widgets at the start; a widget that is in place stays attached, with the focus in it. */
 function insertAbove(layout: PanelLayout, widgets: readonly Widget[]): void {
   widgets.forEach((widget, index) => {
     if (layout.widgets[index] !== widget) {
@@ -85,7 +85,7 @@ function insertAbove(layout: PanelLayout, widgets: readonly Widget[]): void {
   });
 }
 
-/** Put widgets at the end; one that is in place stays attached, with the focus in it. */
+/** Put widgets at the end; a widget that is in place stays attached, with the focus in it. */
 function insertBelow(layout: PanelLayout, widgets: readonly Widget[]): void {
   [...widgets].reverse().forEach((widget, count) => {
     const { length } = layout.widgets;

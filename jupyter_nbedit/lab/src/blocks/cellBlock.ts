@@ -14,7 +14,7 @@ export interface BlockAction {
   readonly label: string;
   /** The accessible name, which does not depend on the surroundings. */
   readonly name: string;
-  /** The keys for keep and accept run `accept`, those for undo and reject run `reject`. */
+  /** The keys for keep and accept run `accept`, the keys for undo and reject run `reject`. */
   readonly kind: 'accept' | 'reject' | 'other';
   readonly run: () => void;
 }
@@ -99,7 +99,7 @@ export class CellBlock extends Widget {
     return this._diff?.node.contains(document.activeElement) ?? false;
   }
 
-  /** Show these actions; the buttons of the same ones stay. */
+  /** Show these actions; buttons of actions that were shown before stay. */
   set actions(actions: readonly BlockAction[]) {
     const isSame = listNames(actions) === listNames(this._actions);
     this._actions = actions;
@@ -121,7 +121,7 @@ export class CellBlock extends Widget {
     return this._actions.some(action => action.kind === kind);
   }
 
-  /** Run the action of a kind, if there is one that is enabled. */
+  /** Run the action of a kind, if there is an enabled action of it. */
   runAction(kind: BlockAction['kind']): void {
     this._buttons[this._actions.findIndex(action => action.kind === kind)]?.click();
   }

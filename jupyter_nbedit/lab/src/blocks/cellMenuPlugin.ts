@@ -5,7 +5,7 @@ import { requireUserGesture } from '../ui/userGesture';
 import { INotebookBlocks } from './blocksPlugin';
 import type { BlockEntry, NotebookBlocks } from './notebookBlocks';
 
-/** The ids of the commands; the context menu of cells in `schema/plugin.json` has them, too. */
+/** The ids of the commands; the context menu of cells in `schema/plugin.json` has the same ids. */
 const COMMANDS = {
   show: 'nbedit:show-change',
   keep: 'nbedit:keep-cell',

@@ -25,7 +25,7 @@ export class ChangeLine extends Widget {
     this.node.append(this._text, this._notice);
   }
 
-  /** Show these actions, before the text is set; the buttons of the same ones stay. */
+  /** Show these actions, before the text is set; buttons that were shown before stay. */
   set actions(actions: readonly LineAction[]) {
     const isSame = listLabels(actions) === listLabels(this._actions);
     this._actions = actions;

@@ -210,7 +210,7 @@ class BarItemView {
     setEnabled([...this.buttons, ...this._noticeButtons], item.isEnabled);
   }
 
-  /** Make buttons that run the actions of the item that is shown then. */
+  /** Make buttons; a click runs the action of the item that is shown at that moment. */
   private _makeButtons(list: 'actions' | 'noticeActions'): HTMLButtonElement[] {
     return this._item[list].map((action, index) =>
       makeActionButton({ ...action, run: () => this._item[list][index]?.run() })

@@ -35,7 +35,7 @@ const FOLDED_CLASS = 'jp-nbedit-mod-folded';
 
 /** Something at a cell that waits for the user. */
 export interface BlockEntry extends NavigatorEntry {
-  /** Identifies the entry among those of all providers. */
+  /** Identifies the entry among the entries of all providers. */
   readonly key: string;
   /** What is shown now, in this order. */
   readonly widgets: readonly Widget[];
@@ -55,7 +55,7 @@ export interface BlockEntry extends NavigatorEntry {
   close?(): void;
   /** Whether the block is shown in place of the input of its cell. */
   readonly isCellFolded?: boolean;
-  /** Show the input of its cell, too. */
+  /** Also show the input of its cell. */
   showCell?(): void;
 }
 
@@ -63,7 +63,7 @@ export interface BlockEntry extends NavigatorEntry {
 export interface ProviderState {
   /** Entries at the same side of a cell are in the order in which they are shown. */
   readonly entries: readonly BlockEntry[];
-  /** Widgets at other places than those of the entries. */
+  /** Widgets at other places than the places of the entries. */
   readonly lines?: readonly PlacedWidget[];
   /** Widgets that are not shown any more; they are disposed. */
   readonly removedWidgets: readonly Widget[];
@@ -165,7 +165,7 @@ export class NotebookBlocks {
     await this._goOn(direction);
   }
 
-  /** Go to the next or the previous entry, from the current one. */
+  /** Go to the next or the previous entry, from the current entry. */
   private async _goOn(direction: 'next' | 'previous'): Promise<void> {
     const entry = this._navigator.find(direction, this.panel.content.activeCellIndex);
     if (entry !== null) {
@@ -217,7 +217,7 @@ export class NotebookBlocks {
         node.focus({ preventScroll: true });
       }
     } else if (currentEntry === null && this.canMoveFocus()) {
-      // The entry was removed meanwhile, such as by a decision on another one at its cell.
+      // The entry was removed meanwhile, such as by a decision on another entry at its cell.
       await this._leaveRemovedEntry();
     }
   }
@@ -243,7 +243,7 @@ export class NotebookBlocks {
       return;
     }
     if (this._findFocusedEntry() !== undefined) {
-      // The user has gone to another one meanwhile.
+      // The user has gone to another entry meanwhile.
       return;
     }
     if (canMoveFocus && this.canMoveFocus()) {
@@ -251,7 +251,7 @@ export class NotebookBlocks {
     }
   }
 
-  /** Move the focus from an entry that is gone to the next one, or to the notebook. */
+  /** Move the focus from an entry that is gone to the next entry, or to the notebook. */
   private async _leaveRemovedEntry(): Promise<void> {
     if (this.entries.length > 0) {
       await this._goOn('next');
@@ -330,7 +330,7 @@ export class NotebookBlocks {
     }
   }
 
-  /** Put all widgets at their cells, and remove those that are not shown any more. */
+  /** Put all widgets at their cells, and remove widgets that are not shown any more. */
   private _place(states: readonly ProviderState[]): void {
     const { content } = this.panel;
     const placedWidgets: PlacedWidget[] = [
@@ -352,7 +352,7 @@ export class NotebookBlocks {
     if (removedWidgets.length > 0 || layoutChanges.length > 0 || isShown === this._bar.isHidden) {
       const hadFocus = this._bar.node.contains(document.activeElement);
       if (content.outerNode.scrollTop === 0 && isShown === this._bar.isHidden) {
-        // At the top, the cells move down for the bar; their position is held from there.
+        // At the top, the cells move down for the bar; after that, their position is held.
         releaseScrollHold(content);
         this._bar.setShown(isShown);
       }

@@ -5,7 +5,7 @@ import type { EndpointInfo } from '../server/mcpClient';
 import type { AgentClient, SetupStep } from '../server/models';
 import { cleanName, cleanText } from '../ui/displayText';
 
-/** Where an agent runs: on the machine of the server, or on another one. */
+/** Where an agent runs: on the machine of the server, or on another machine. */
 export type Place = 'local' | 'remote';
 
 /** Maximum length of a message of the server. */

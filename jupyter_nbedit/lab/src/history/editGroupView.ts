@@ -121,7 +121,7 @@ function makeKey(edits: readonly HistoryEdit[]): string {
   return `${edits.length > 1 ? 'undos' : 'edit'} ${edits.at(-1)?.edit_id ?? ''}`;
 }
 
-/** Make nodes the children of an element, and move only those that are not in their place. */
+/** Make nodes the children of an element, and move only nodes that are not in their place. */
 export function placeChildren(parent: HTMLElement, nodes: readonly HTMLElement[]): void {
   let nextNode: Element | null = parent.firstElementChild;
   for (const node of nodes) {

@@ -54,7 +54,7 @@ export class FilterBar {
     this._text.value = NO_FILTER.text;
   }
 
-  /** Update the menu of authors; the one that is chosen stays. */
+  /** Update the menu of authors; the chosen author stays. */
   showAuthors(authors: readonly AuthorChoice[]): void {
     const chosen = [...this._authors.options].find(({ value }) => value === this._authors.value);
     const choices = new Map([['', this._trans.__('All agents')]]);

@@ -9,7 +9,7 @@ const PAGE_SIZE = 50;
 const REFRESH_DELAY = 100;
 const MIN_REQUEST_INTERVAL = 1000;
 
-/** Which edits are listed: those of one notebook, of all (path null), or none (null). */
+/** Which edits are listed: of one notebook, of all notebooks (path null), or none (null). */
 export type HistoryFilter = { readonly path: string | null } | null;
 
 /** The loaded part of the edit history. */

@@ -31,8 +31,8 @@ export interface RowHost {
   /** Return what the user can do to an edit, or null. */
   findAction(edit: HistoryEdit): EditAction;
   /**
-   * Undo or redo an edit. Return null if that succeeded, or else the reasons, one in each line; none
-   * if the user has cancelled it.
+   * Undo or redo an edit. Return null if that succeeded, or else the reasons, one in each line; no
+   * reason if the user has cancelled it.
    */
   undoOrRedo(edit: HistoryEdit, action: 'undo' | 'redo'): Promise<readonly string[] | null>;
 }

@@ -21,7 +21,7 @@ export class NotebookNavigator {
     });
   }
 
-  /** Emitted when another notebook becomes current, or the current one gets another path. */
+  /** Emitted when another notebook becomes current, or the current notebook gets another path. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
@@ -80,7 +80,7 @@ export class NotebookNavigator {
     content.deselectAll();
     content.activeCellIndex = cellIndex;
     await goToCell(content, cell);
-    // Whoever looks at a cell may press keys of the command mode next, such as those of an undo.
+    // A user who looks at a cell may next press keys of the command mode, such as the key of undo.
     content.mode = 'command';
     content.activate();
     flashCell(cell);

@@ -147,7 +147,7 @@ export function formatPeriod(start: Date, end: Date, now: Date): string {
 /**
  * Describe several undos that were made in one go.
  *
- * @param edits The edits that were undone; undefined for those that are not loaded.
+ * @param edits The edits that were undone; undefined for edits that are not loaded.
  */
 export function describeUndoGroup(
   edits: readonly (HistoryEdit | undefined)[],

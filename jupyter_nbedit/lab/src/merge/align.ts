@@ -25,7 +25,7 @@ export interface Alignment {
 }
 
 /**
- * Match the cells of a tab with those on disk by their content.
+ * Match the cells of a tab with the cells on disk by their content.
  *
  * Used for notebooks whose cells have no ids. Equal cells in the same order are matched first, then
  * equal cells that moved, then the most similar cells between the same neighbours. A cell that was

@@ -31,7 +31,7 @@ export interface DeferredCell<Change> {
 /** A version on disk of which changes wait for running cells. */
 interface DeferredVersion<Change> {
   readonly disk: Notebook;
-  /** The reported changes among which are those that wait. */
+  /** The reported changes; the changes that wait are among them. */
   changes: readonly Change[];
   /** The kinds of the changes that wait, by the keys of their cells. */
   readonly kinds: ReadonlyMap<string, DeferredKind>;

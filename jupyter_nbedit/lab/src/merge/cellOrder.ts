@@ -24,7 +24,7 @@ export interface MergedOrder {
 }
 
 /**
- * Merge two orders: the local one, with the items that were moved or inserted on disk placed after
+ * Merge two orders: the local order, with the items that were moved or inserted on disk placed after
  * their predecessor on disk. An item that both sides moved keeps its local position.
  */
 export function mergeOrder(orders: CellOrders): MergedOrder {

@@ -32,11 +32,11 @@ export function splitLines(text: string): string[] {
 /**
  * Return the differences of two lists of lines, in order; no two are adjacent.
  *
- * The server finds the same ones (`jupyter_nbedit/notebook/sequence_diff.py`), and
+ * The server finds the same differences (`jupyter_nbedit/notebook/sequence_diff.py`), and
  * `tests/line_diffs.json` has cases of both: an edit has as many changed lines in a reply and in the
- * history as on the page. The search is that of Python's `difflib` where an upper bound of its steps
- * is within a limit that is linear in the length of the texts. Longer lists are split at the lines
- * that occur once in both; what is still too long differs as a whole.
+ * history as on the page. The search works like Python's `difflib` if an upper bound of its steps is
+ * within a limit that is linear in the length of the texts. Longer lists are split at the lines that
+ * occur once in both; a range that is still too long differs as a whole.
  */
 export function listDifferences(old: readonly string[], current: readonly string[]): Difference[] {
   const numbers = new Map<string, number>();
@@ -67,7 +67,7 @@ export function listDifferences(old: readonly string[], current: readonly string
   return differences;
 }
 
-/** Return the number of characters; Python counts those outside of the BMP as one, too. */
+/** Return the number of characters; a character outside of the BMP counts as one, as in Python. */
 function countCharacters(lines: readonly string[]): number {
   return lines.reduce(
     (sum, line) => sum + line.length - (line.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0),

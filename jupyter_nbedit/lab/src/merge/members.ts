@@ -34,7 +34,7 @@ export type Members = Pick<Cell, 'type' | 'source' | 'metadata' | 'attachments'>
 /**
  * Return the names of the members that two changes of one cell have touched differently.
  *
- * The comparison is that of the server (`jupyter_nbedit/notebook/members.py`), and
+ * The comparison is the same on the server (`jupyter_nbedit/notebook/members.py`), and
  * `tests/member_conflicts.json` has its cases: existence, type, source (by line), each attachment
  * and each key of the metadata.
  *
@@ -87,9 +87,9 @@ export function mergeSource(
 }
 
 /**
- * Merge the attachments of a cell by name; one that both sides have changed is as in `mine`.
+ * Merge the attachments of a cell by name; if both sides changed an attachment, `mine` wins.
  *
- * JupyterLab drops those to which the source does not refer; with a source that does, they return.
+ * JupyterLab drops attachments to which no source refers; they return if the merged source does.
  *
  * @param source The merged source.
  */
@@ -150,7 +150,7 @@ function getValues<T extends JsonObject[]>(
   return objects.map(object => getOwn(object, key)) as { [I in keyof T]: Json | undefined };
 }
 
-/** Return an attachment; one that JupyterLab has dropped, as it does if it is unused, is unchanged. */
+/** Return an attachment; if JupyterLab has dropped it because it is unused, it is unchanged. */
 function find(side: Members, name: string, base: Members, count: number): Json | undefined {
   const value = getAttachment(side, name);
   return value === undefined && !refersTo(side.source, name, count)

@@ -53,7 +53,7 @@ export function readFileContent(content: unknown): Notebook {
   return addBlankCell(readNotebook(content));
 }
 
-/** Return the notebook as JupyterLab shows it: one without cells gets an empty code cell. */
+/** Return the notebook as JupyterLab shows it: a notebook without cells gets an empty code cell. */
 export function addBlankCell(notebook: Notebook): Notebook {
   return notebook.cells.length > 0
     ? notebook

@@ -31,7 +31,7 @@ export interface DeferredChange {
 
 /** The result of a three-way merge of notebooks. */
 export interface NotebookMerge {
-  /** The merged cells; one that the merge does not change is the object of the tab. */
+  /** The merged cells; a cell that the merge does not change is the object of the tab. */
   readonly cells: readonly Cell[];
   /** For each cell its index in the tab before the merge, or null if it is new in the tab. */
   readonly localIndexes: readonly (number | null)[];
@@ -51,8 +51,8 @@ export interface NotebookMerge {
   /** The version on disk: the base version of the next merge. */
   readonly newBase: UnkeyedNotebook;
   /**
-   * The version on disk without its changes to pinned cells, or null if there are none. Merging the
-   * disk with this base later, when the cells are no longer pinned, applies these changes.
+   * The version on disk without its changes to pinned cells; null if it has no such changes. If the
+   * disk is merged with this base later, when the cells are not pinned, these changes are applied.
    */
   readonly newBaseWithoutDeferred: UnkeyedNotebook | null;
 }
@@ -146,8 +146,8 @@ export function mergeNotebooks(
 }
 
 /**
- * Count the cells at the start and at the end that the three versions share as objects: nothing has
- * happened to them, so that the work of a merge depends on the other cells only.
+ * Count the cells at the start and at the end that the three versions share as objects. Nothing has
+ * happened to them; therefore the work of a merge depends only on the other cells.
  */
 function countSharedEnds(
   base: readonly Cell[],
@@ -304,7 +304,7 @@ function mergeCells(
  * A merge joins neighbours: in the base there are only deleted cells between the two. Their lines
  * are lines of the merged cell; a word of it that is like a deleted cell is no part of a merge.
  *
- * @param slots First those of the base, in its order.
+ * @param slots First the slots of the base, in its order.
  */
 function keepAbsorbedCells(
   slots: (CellVersions & { cell: Cell | null; conflict: unknown })[]
@@ -438,7 +438,7 @@ function lacksIds(...notebooks: Notebook[]): boolean {
 }
 
 /**
- * Assign cells on disk, by content, to slots without one.
+ * Assign cells on disk, by content, to slots without a cell on disk.
  *
  * @param diskSlots For each cell on disk its slot, or null if it has none.
  */

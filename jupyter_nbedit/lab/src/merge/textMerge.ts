@@ -36,7 +36,7 @@ export function computeHunks(from: string, to: string): Hunk[] {
   return result;
 }
 
-/** Map an offset of the old text to the new one; an offset inside a hunk maps to its start. */
+/** Map an offset of the old text to the new text; an offset inside a hunk maps to its start. */
 export function mapOffset(offset: number, hunks: readonly Hunk[]): number {
   let shift = 0;
   for (const hunk of hunks) {
@@ -95,7 +95,7 @@ export function mergeTouchingChanges(base: string, mine: string, theirs: string)
   return [...merged, baseLines.slice(position)].flat().join('\n');
 }
 
-/** Lines that replace those of the base from `start` to `stop`, which is exclusive. */
+/** Lines that replace the lines of the base from `start` to `stop`, which is exclusive. */
 interface LineReplacement {
   readonly start: number;
   readonly stop: number;
@@ -117,7 +117,7 @@ function isBefore(a: LineReplacement, b: LineReplacement): boolean {
 
 /** The result of merging two changes of one text. */
 export interface LineMerge {
-  /** The merged text; where both changes are at the same place, it has those of `theirs`. */
+  /** The merged text; where both changes are at the same place, it has the lines of `theirs`. */
   readonly text: string;
   readonly hasConflict: boolean;
 }
@@ -125,7 +125,7 @@ export interface LineMerge {
 /**
  * Merge two changes of one text by line.
  *
- * The policy is that of the server (`jupyter_nbedit/notebook/line_merge.py`), and
+ * The policy is the same on the server (`jupyter_nbedit/notebook/line_merge.py`), and
  * `tests/line_merges.json` has its cases. Lines are separated by line feeds only. Changes that touch
  * are a conflict: a line that both sides left as it was must be between them. Equal changes of both
  * sides are one change.
@@ -165,7 +165,7 @@ interface Run {
 
 type Matches = ReadonlyMap<number, number>;
 
-/** Return the indexes of equal lines by those in the base. */
+/** Return the indexes of equal lines, by their indexes in the base. */
 function matchLines(base: readonly string[], lines: readonly string[]): Matches {
   const matches = new Map<number, number>();
   let [index, match] = [0, 0];

@@ -3,7 +3,7 @@ import type { Mode, ModeReply } from '../server/models';
 /** The modes, from the least to the most careful. */
 const MODES: readonly Mode[] = ['edit', 'review', 'plan'];
 
-/** A mode of the current notebook or of all, or for a notebook to have that of all. */
+/** A mode of the current notebook or of all notebooks, or that a notebook has no own mode. */
 export interface ModeChoice {
   readonly scope: 'notebook' | 'server';
   readonly mode: Mode | null;
@@ -24,7 +24,7 @@ export function findChoice(args: {
   return MODE_CHOICES.find(({ scope, mode }) => scope === args.scope && mode === args.mode) ?? null;
 }
 
-/** Return whether a choice is the current one. */
+/** Return whether a choice is the current choice. */
 export function isSelected({ scope, mode }: ModeChoice, reply: ModeReply | null): boolean {
   return reply !== null && mode === (scope === 'notebook' ? reply.own : reply.server);
 }

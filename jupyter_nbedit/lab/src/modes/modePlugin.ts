@@ -27,7 +27,7 @@ import {
 } from './wording';
 import { ModeStatus } from './modeStatus';
 
-/** The ids of the commands; menus in `schema/plugin.json` have them, too. */
+/** The ids of the commands; menus in `schema/plugin.json` have the same ids. */
 const COMMANDS = {
   setMode: 'nbedit:set-mode',
   notice: 'nbedit:mode-notice',
@@ -232,7 +232,7 @@ export const modePlugin: JupyterFrontEndPlugin<void> = {
         item,
         align: 'right',
         rank: 100,
-        // In narrow windows, too: it says that changes wait.
+        // Also shown in narrow windows, because it says that changes wait.
         priority: 1,
         isActive: () => model.current !== null,
         activeStateChanged: changed

@@ -104,7 +104,7 @@ export function describeStatus(
   trans: TranslationBundle
 ): { readonly mode: string; readonly waiting: string; readonly name: string } {
   const hasNotebook = reply?.path != null;
-  // Other notebooks only if the current one has no proposals: the space is small.
+  // Other notebooks are only shown if the current notebook has no proposals: the space is small.
   const proposedLabel =
     currentNotebook > 0
       ? [trans.__('%1 proposed', currentNotebook)]

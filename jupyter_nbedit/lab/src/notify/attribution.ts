@@ -171,7 +171,7 @@ export function getClient({ client }: FileChange): string | null {
   return client !== null && isAnonymousUserName(client) ? ANONYMOUS_USER : client;
 }
 
-/** Return the clients of the changes of a cell; of all changes if none of them names the cell. */
+/** Return the clients of the changes of a cell; of all changes if no change names the cell. */
 export function listClientsOfCell(key: string, changes: readonly FileChange[]): string[] {
   const ofCell = changes.filter(({ operations }) =>
     operations.some(({ cell_id: id }) => id === key)

@@ -167,7 +167,7 @@ export class ConflictBlocks implements BlockProvider {
     ];
   }
 
-  /** Draw the text of the tab as it is now beside the other one. */
+  /** Draw the text of the tab as it is now beside the other text. */
   private async _draw(shown: ShownConflict): Promise<DiffView | null> {
     const { key, conflict } = shown.conflict;
     const [mine, theirs] = this._getSides(shown);

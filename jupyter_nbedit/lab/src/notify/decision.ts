@@ -11,7 +11,7 @@ export interface Decidable {
   problem: string;
 }
 
-/** Carry out a decision, unless another one is under way; show that, and why it has failed. */
+/** Carry out a decision, unless another decision is under way; show this, and why it has failed. */
 export async function carryOutDecision(
   subject: Decidable,
   blocks: NotebookBlocks,

@@ -43,7 +43,7 @@ export class DeferredChanges {
     }
   }
 
-  /** Emit `changed` if there is a change: it may be one that can be undone now. */
+  /** Emit `changed` if there is a change: perhaps this change can be undone now. */
   refresh(): void {
     if (this._all.length > 0) {
       this._changed.emit();

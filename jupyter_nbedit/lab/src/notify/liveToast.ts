@@ -47,7 +47,7 @@ export class LiveToast {
   /**
    * Show another content as soon as possible.
    *
-   * @param getContent Returns what to show then.
+   * @param getContent Returns the content at the moment when it is shown.
    * @param onGone Called instead if the toast is gone.
    */
   update(getContent: () => ToastContent, onGone: () => void = () => undefined): void {

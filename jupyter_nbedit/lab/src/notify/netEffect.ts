@@ -97,7 +97,7 @@ export function listAffectedKeys(
 
 /**
  * Return the keys of the unseen changes that consist of these changes and of nothing else, so that
- * one request can undo them; null if there are none or the edits of others are in them, too.
+ * one request can undo them; null if there are no such changes or they include edits of others.
  */
 export function findChangeKeys(
   unseen: UnseenReply | null,
@@ -181,7 +181,7 @@ function summarizeReports(
     }
     return [isNew ? 'added' : ops.every(op => op === 'move') ? 'moved' : 'changed'];
   });
-  // Cells without an id, and those of which no operation is reported.
+  // Cells without an id, and cells for which no operation is reported.
   const unnamedCells = new Set(
     changes.flatMap(({ cells }) => cells).filter(key => !operationsByCell.has(key))
   );

@@ -63,14 +63,14 @@ export class OpenConflicts {
   /** What follows a decision of the user on the cells with these keys; it may not reject. */
   onDecision: (keys: readonly string[]) => Promise<void> = () => Promise.resolve();
 
-  /** Resolve those of these conflicts that are open as the user has decided. */
+  /** Resolve the open conflicts among these as the user has decided. */
   async decide(conflicts: readonly OpenConflict[], choice: ConflictChoice): Promise<void> {
     const keys = conflicts.filter(conflict => this.has(conflict)).map(({ key }) => key);
     this.resolve(conflicts, choice);
     await this.onDecision(keys);
   }
 
-  /** Resolve those of these conflicts that are open. */
+  /** Resolve the open conflicts among these. */
   resolve(conflicts: readonly OpenConflict[], choice: ConflictChoice): void {
     const open = conflicts.filter(conflict => this.has(conflict));
     for (const conflict of open) {
@@ -87,7 +87,7 @@ export class OpenConflicts {
   private readonly _conflicts = new Map<string, OpenConflict>();
 }
 
-/** Return a conflict with the absorbed cells of the one that it replaces: the tab still has them. */
+/** Return a conflict with the absorbed cells of the conflict before it: the tab still has them. */
 function keepAbsorbed(added: OpenConflict, replaced: OpenConflict | undefined): OpenConflict {
   const before = replaced?.conflict.absorbed ?? [];
   return before.length === 0

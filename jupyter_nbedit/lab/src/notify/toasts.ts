@@ -265,7 +265,7 @@ export class IncomingChangeToasts {
   /** Show a toast as it was before its undo, without what was undone. */
   private _offerAgain(key: string, toast: Toast): void {
     if (this._toasts.has(key)) {
-      // It is that of changes which came meanwhile.
+      // The shown toast is about changes that came meanwhile.
       toast.live.dismiss();
       toast.shownChanges.forEach(change => this.show(change));
       return;

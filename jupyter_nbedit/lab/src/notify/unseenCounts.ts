@@ -39,7 +39,7 @@ export function listUnseenNotebooks(source: UnseenSource): string[] {
   return source.notebooks.map(({ path }) => path).filter(path => countUnseen(source, path) > 0);
 }
 
-/** Describe how many notebooks in a folder, or in all, have unseen changes; '' if none has. */
+/** Describe how many notebooks of a folder, or of all folders, have unseen changes; '' if 0. */
 export function describeUnseenNotebooks(count: number, trans: TranslationBundle): string {
   return count === 0
     ? ''

@@ -48,7 +48,7 @@ export class ViewButton {
       return 0;
     }
     const position = cells.indexOf(this._last.key);
-    // If the last cell is not among them any more, the next one has taken its position.
+    // If the last cell is not among them any more, the next cell has taken its position.
     return (position < 0 ? this._last.position : position + 1) % cells.length;
   }
 

@@ -47,7 +47,7 @@ export interface ChangeDescription {
   /** The names of the clients; '' if they are not known. */
   readonly clientNames: string;
   readonly file: string;
-  /** Whether the user works in the notebook, so that its name need not be said. */
+  /** Whether the user works in the notebook; its name is then not said. */
   readonly isCurrent: boolean;
   /** Why the changes were made, oldest first. */
   readonly messages: readonly string[];
@@ -110,7 +110,7 @@ export function fitMessage(
   return describe('');
 }
 
-/** Return the phrases of the counts that are not 0: the first one has the noun. */
+/** Return the phrases of the counts that are not 0; the first phrase has the noun. */
 export function chooseCountPhrases(
   phrases: readonly (readonly [count: number, first: string, next: string])[]
 ): string[] {
@@ -296,7 +296,7 @@ export function describeDeferredCount(
   }
 }
 
-/** Return the names of those who changed the file, as the other side of a conflict. */
+/** Return the names of the authors who changed the file, as the other side of a conflict. */
 export function formatOpponents(clients: readonly string[], trans: TranslationBundle): string {
   return formatClients(clients, trans) || trans.__('Another program');
 }

@@ -25,7 +25,7 @@ export interface DecisionHost {
   /**
    * Update the shown parts, and show a notice about all of them.
    *
-   * @param acceptable Parts that can be accepted without those that the notice is about.
+   * @param acceptable Parts that can be accepted without the parts that the notice is about.
    */
   showNotice(notice: string, acceptable: readonly ShownPart[]): void;
   /** Tell what was decided. */
@@ -72,7 +72,7 @@ export class DecisionController {
   }
 
   /**
-   * Accept parts of one or several proposals, or none if one of them needs a decision of its own.
+   * Accept parts of one or several proposals, or no part if one needs a decision of its own.
    */
   async acceptAll(shownParts: readonly ShownPart[]): Promise<void> {
     const open = shownParts.filter(({ isBusy }) => !isBusy);
@@ -137,9 +137,9 @@ export class DecisionController {
    * Return the sources of the cells that others have changed since, or for which the user has
    * edited the proposed text.
    *
-   * The server gets them for the text that the block has shown. If the stored cell has another one,
-   * the notebook is saved first. But if both changes fit together and only the tab has one of them,
-   * the tab merges what is proposed with its own text.
+   * The server gets the sources with the text that the block has shown. If the stored cell has
+   * another text, the notebook is saved first. But if both changes fit together and only the tab has
+   * one of them, the tab merges the proposed change with its own text.
    */
   private async _chooseSources(
     proposal: Proposal,

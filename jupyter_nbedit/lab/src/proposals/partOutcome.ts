@@ -19,7 +19,7 @@ export interface PartOutcome {
 }
 
 /**
- * Compute what becomes of a cell. Where both changed the same lines, it has those of the part.
+ * Compute what becomes of a cell. Where both changed the same lines, the outcome has the part's lines.
  *
  * @param cell The cell in the tab.
  */

@@ -96,7 +96,7 @@ export class PartRenderer {
     const { drawnKey } = shownPart;
     const diff = { ...outcome.diff, after: { ...after, source: editedSource } };
     return drawCellDiff(diff, language, this._diffs, text => {
-      // Not what is typed into an editor that is about to be replaced.
+      // Text that is typed into an editor that is about to be replaced does not count.
       if (shownPart.drawnKey === drawnKey) {
         shownPart.editedSource = text;
       }

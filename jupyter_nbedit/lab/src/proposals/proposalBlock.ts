@@ -56,7 +56,7 @@ export class ProposalBlock extends CellBlock {
     this.details.append(this._foldLine, this._form);
   }
 
-  /** Show the actions that are possible in a state; a user who may only read has none. */
+  /** Show the actions that are possible in a state; a user who may only read has no actions. */
   set state({ outcome, isEdited, isCellFolded }: PartState) {
     this._showFold(isCellFolded);
     this._isEdited = isEdited;

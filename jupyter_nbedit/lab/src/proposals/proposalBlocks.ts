@@ -372,7 +372,7 @@ export class ProposalBlocks implements BlockProvider {
   private readonly _anchors = new Map<string, Anchor>();
   private readonly _edits = new Map<string, UnusedEdit>();
   private _notice = '';
-  /** The parts that can be accepted without those that the notice is about. */
+  /** The parts that can be accepted without the parts that the notice is about. */
   private _acceptable: readonly ShownPart[] = [];
 }
 

@@ -34,7 +34,7 @@ export interface ProposalListActions {
   readonly draw: (part: ProposedPart, proposal: Proposal) => DiffView | null;
 }
 
-/** All proposals, including those for notebooks that are not open or do not exist yet. */
+/** All proposals, also for notebooks that are not open or do not exist yet. */
 export class ProposalList extends Widget {
   constructor(
     private readonly _services: NbEditServices,
@@ -92,12 +92,12 @@ export class ProposalList extends Widget {
       pending.length === 0 ? this._services.trans.__('Nothing is proposed.') : ''
     );
     if (focusedIndex >= 0 && !this.node.contains(document.activeElement)) {
-      // The proposal that was decided on is gone: to the next one.
+      // The proposal that was decided on is gone: move the focus to the next proposal.
       this._focusItem(focusedIndex);
     }
   }
 
-  /** Move the focus to the item at an index, or to the last one. */
+  /** Move the focus to the item at an index, or to the last item. */
   private _focusItem(index: number): void {
     const item = this._items[Math.min(index, this._items.length - 1)];
     (item?.node.querySelector('button') ?? this.node).focus();

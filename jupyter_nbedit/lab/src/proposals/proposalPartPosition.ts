@@ -88,7 +88,7 @@ function locateBelowNewCell(
   return index === undefined ? null : { cell: index, side: 'below' };
 }
 
-/** Cells may have been added and deleted since, so that the cells beside the place count first. */
+/** Cells may have been added and deleted since; therefore the cells beside the place count first. */
 function locateNewPlace(
   part: ProposedPart,
   order: ProposalOrder,

@@ -27,7 +27,7 @@ export class MoveLine extends Widget {
 export class ShownPart {
   /**
    * @param outcome What accepting it makes of its cell.
-   * @param standsForCell Whether the block shows the text of the cell, too.
+   * @param standsForCell Whether the block replaces the cell on the page and also shows its text.
    * @param editedSource The source as the user has edited it, or null.
    */
   constructor(

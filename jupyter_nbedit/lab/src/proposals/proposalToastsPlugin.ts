@@ -105,8 +105,8 @@ interface ProposalToastHost {
 }
 
 /**
- * The toasts about pending proposals: one for each agent and notebook, and one for those that there
- * were when the page was loaded.
+ * The toasts about pending proposals: a toast for each agent and notebook, and a toast for the
+ * proposals that were pending when the page was loaded.
  */
 class ProposalToasts {
   constructor(
@@ -152,7 +152,7 @@ class ProposalToasts {
     }
   }
 
-  /** Return the key of the toast for a proposal: that of its agent and notebook, if there is room. */
+  /** Return the key of the toast for a proposal: of its agent and notebook, if there is room. */
   private _chooseToast({ client, user, path }: Proposal): string {
     const key = JSON.stringify([client ?? user, path]);
     const shownToasts = [...this._toasts].filter(

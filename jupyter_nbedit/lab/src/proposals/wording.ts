@@ -13,7 +13,7 @@ const MAX_LISTED_NAMES = 2;
 /** Maximum length of a message. */
 const MAX_MESSAGE_LENGTH = 200;
 
-/** Return the name of the proposer: its own name, or else that of the user. */
+/** Return the name of the proposer: its own name, or else the name of the user. */
 export function getProposer({ client, user }: Proposal, trans: TranslationBundle): string {
   return cleanName(client ?? '') || getDisplayName(user, trans) || trans.__('An agent');
 }

@@ -36,8 +36,8 @@ export interface EditNotice {
 /**
  * Edits notebooks, open or not, as the user of the page.
  *
- * A rejected promise has an error with `status`, `reason`, `message` and `details`; nothing was
- * written then.
+ * If a promise is rejected, nothing was written. Its error has `status`, `reason`, `message` and
+ * `details`.
  */
 export interface INbEdit {
   /**

@@ -73,7 +73,7 @@ export interface UndoneCells {
  * Return the keys of the changes of cells, among those with the given keys.
  *
  * @param hash The version of the notebook in which the cells have their indexes.
- * @throws NbEditError if it is not certain which change is that of a cell.
+ * @throws NbEditError if it is not certain which change belongs to a cell.
  */
 function findChanges(
   { hash: currentHash, cells }: UnseenReply,
@@ -101,7 +101,7 @@ interface RequestOptions {
   readonly body?: object;
   readonly query?: Readonly<Record<string, string | number | null | undefined>>;
   readonly cache?: RequestCache;
-  /** The id of the page, if a person asks; by default that of the page, if there is one. */
+  /** The id of the page, if a person asks; by default the id of this page, if it has an id. */
   readonly pageId?: string | null | undefined;
 }
 
@@ -205,7 +205,7 @@ export class NbEditClient {
     return this._undoOrRestore(path, 'undo', { edit_id: id }, options);
   }
 
-  /** Redo an edit, by default the one that this client has undone last. */
+  /** Redo an edit, by default the edit that this client has undone last. */
   async redo(path: string, id?: number, options?: UndoOptions): Promise<EditReply> {
     return this._undoOrRestore(path, 'redo', { edit_id: id }, options);
   }
@@ -349,7 +349,7 @@ export class NbEditClient {
   }
 
   /**
-   * Ask the user if he has typed what an undo would remove, too; there is no decision if he has not.
+   * Ask the user for a decision if an undo would also remove text that the user has typed.
    *
    * @throws NbEditError if the server refuses the undo, or the user cancels it.
    */

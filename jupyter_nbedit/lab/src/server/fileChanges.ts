@@ -214,7 +214,7 @@ export class FileChangeEvents {
 
 /** Counts the events of one schema. */
 class EventCounter {
-  /** Return whether no event is missing between the last one and this one. */
+  /** Return whether no event is missing between the last event and this event. */
   isNext(epoch: unknown, seq: unknown): boolean {
     const isNext = epoch === this._epoch && seq === this._seq + 1;
     this._epoch = epoch;

@@ -14,7 +14,7 @@ export type DetailedEdit = Schemas['DetailedEdit'];
 export type EditOrigin = Schemas['EditOrigin'];
 export type EditReply = Schemas['EditReply'];
 export type HistoryEdit = Schemas['HistoryEdit'];
-/** A page of the history of all notebooks; that of one has its path, too. */
+/** A page of the history of all notebooks; the history of one notebook also has its path. */
 export type HistoryReply = Schemas['AllHistoryReply'];
 export type Mode = ModeReply['mode'];
 export type ModeReply = Schemas['ModeReply'];

@@ -11,8 +11,8 @@ const PROPOSAL_SCHEMA = 'urn:jupyter-nbedit:proposal:v1';
 const MAX_PROPOSALS = 200;
 
 /**
- * Minimum and maximum time until the next expiry is checked, in milliseconds; the maximum is that
- * of a timer.
+ * Minimum and maximum time until the next expiry is checked, in milliseconds; a timer takes no
+ * more than this maximum.
  */
 const MIN_EXPIRY_DELAY = 5000;
 const MAX_EXPIRY_DELAY = 2 ** 31 - 1;

@@ -13,7 +13,7 @@ export interface PageIdentity {
   /** Return the id of the page; null if the server cannot be connected to by a WebSocket. */
   getId(): Promise<string | null>;
 
-  /** Connect again, because the server does not know an id; return the new one, or null. */
+  /** Connect again, because the server does not know an id; return the new id, or null. */
   renewId(unknownId: string): Promise<string | null>;
 }
 
@@ -104,7 +104,7 @@ export class TabConnection implements PageIdentity {
     }
     if (this._pageId === null && this._socket !== null && !this._isSilent) {
       const timer = setTimeout(() => {
-        // A proxy may swallow it, or an older server send none: the next request does not wait.
+        // A proxy may drop the id, or an older server sends none: the next request does not wait.
         this._isSilent = true;
         this._endWait();
       }, PAGE_ID_TIMEOUT);

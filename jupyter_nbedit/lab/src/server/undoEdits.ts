@@ -21,7 +21,7 @@ export interface UndoResult {
   readonly undoneCount: number;
   /** The cells that have changed since, and prevent the undo of the other edits. */
   readonly conflictingCells: readonly ConflictingCell[];
-  /** Whether the notebook's metadata has changed since, too. */
+  /** Whether the notebook's metadata have also changed since. */
   readonly hasMetadataConflict: boolean;
   /** Why another error ended the undo, in words; the remaining edits were not tried. */
   readonly failure: string | null;

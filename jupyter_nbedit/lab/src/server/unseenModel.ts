@@ -20,7 +20,7 @@ const UNAVAILABLE_STATUSES: readonly number[] = [403, 404, 503];
 /** The requests that the model sends. */
 export type UnseenClient = Pick<NbEditClient, 'getUnseen' | 'listUnseen' | 'keep' | 'undoCells'>;
 
-/** The changes of edits that this user has not kept. Paths are those of the Contents API. */
+/** The changes of edits that this user has not kept. Paths are API paths. */
 export class UnseenModel {
   /**
    * @param events The server's events: hints only. What is unseen is read from the server.
@@ -209,7 +209,7 @@ class CoalescedReads {
 
   /** Run the read after the delay, once for all calls until then. */
   schedule(): void {
-    // Of a large notebook with many changes, a read may take the server a second.
+    // If a large notebook has many changes, a read may take the server a second.
     const delay = Math.max(this._delay, this._duration);
     this._timer ??= setTimeout(() => void this.run(), delay);
   }

@@ -23,7 +23,7 @@ export class WriteRight {
     return this._changed;
   }
 
-  /** Return these actions, each of which changes something, or none for a user who may only read. */
+  /** Return these actions, which change something, or no actions for a user who may only read. */
   offer<Action>(actions: readonly Action[]): readonly Action[] {
     return this._isGranted ? actions : [];
   }

@@ -3,7 +3,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 
 /** The values of the settings that `schema/plugin.json` describes. */
 export interface SettingValues {
-  /** Which edits show a toast; `background`: those of notebooks that are not visible. */
+  /** Which edits show a toast; `background`: edits of notebooks that are not visible. */
   readonly toasts: 'all' | 'background' | 'none';
   /** Whether edited cells are highlighted for a moment. */
   readonly flash: boolean;

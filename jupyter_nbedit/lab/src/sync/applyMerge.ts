@@ -41,7 +41,7 @@ export function applyMerge(
       (isPinned || !hasCarriageReturn(currentCell.source, cell.source))
     );
   };
-  // Where each cell can stay in the tab; null for one that is inserted or replaced.
+  // Where each cell can stay in the tab; null for a cell that is inserted or replaced.
   const origins = result.cells.map((cell, index) => {
     const localIndex = result.localIndexes[index] ?? null;
     const currentCell = localIndex === null ? undefined : current.cells[localIndex];
@@ -168,9 +168,9 @@ function writeMetadata(
 
 /** Which cells stay in their order, with their models, while all others are inserted. */
 interface Arrangement {
-  /** The index of the first cell that may be inserted: those before it stay. */
+  /** The index of the first cell that may be inserted: the cells before it stay. */
   readonly start: number;
-  /** The index after the last one: those from there on stay. */
+  /** The index after the last cell that may be inserted: the cells from there on stay. */
   readonly stop: number;
   /** The indexes of the cells between that stay. */
   readonly unmoved: ReadonlySet<number>;
@@ -181,7 +181,7 @@ function isUnmoved({ start, stop, unmoved }: Arrangement, index: number): boolea
 }
 
 /**
- * Choose which cells stay, so that those that move cost little.
+ * Choose which cells stay, so that the moves of the other cells cost little.
  *
  * @param count The number of cells of the tab.
  * @param origins For each merged cell its index in the tab, or null if it cannot stay.
@@ -210,7 +210,7 @@ function planArrangement(
   return { start, stop, unmoved: new Set(staying.filter((_, item) => increasing.has(item))) };
 }
 
-/** Remove, move and insert cells; those that cannot stay are replaced. */
+/** Remove, move and insert cells; cells that cannot stay are replaced. */
 function arrangeCells(
   shared: ISharedNotebook,
   { cells, localIndexes }: Pick<NotebookMerge, 'cells' | 'localIndexes'>,

@@ -61,7 +61,7 @@ function hideCells(notebook: Notebook): void {
       changed.forEach(cell => cell.setHidden(hiddenCells.has(cell)));
     });
   }
-  // Of a heading that is hidden itself, JupyterLab counts the cells when it is shown.
+  // If a heading is hidden itself, JupyterLab counts its cells when it is shown.
   for (const cell of notebook.widgets.filter(isMarkdownCell).filter(({ isHidden }) => !isHidden)) {
     const count = counts.get(cell) ?? 0;
     if (count !== (cell.numberChildNodes || 0)) {

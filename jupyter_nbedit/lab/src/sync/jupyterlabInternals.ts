@@ -96,12 +96,12 @@ export function readExecutedSource(cell: ICellModel, source: string): string | n
 }
 
 /**
- * Set which source was run last: a cell with another one is marked as modified since its run.
+ * Set which source was run last: a cell with another source is marked as modified since its run.
  *
- * JupyterLab knows this source only of cells that were run since the notebook was opened. It takes
- * others for modified after any two changes, and forgets it when a cell moves.
+ * JupyterLab knows this source only for cells that were run since the notebook was opened. It takes
+ * other cells for modified after any two changes, and forgets the source when a cell moves.
  *
- * @param executedSource Null if it is not known, but another one than that of the cell.
+ * @param executedSource Null if it is unknown, but differs from the source of the cell.
  */
 export function writeExecutedSource(cell: ICellModel, executedSource: string | null): void {
   const internals = cell as CodeCellModelInternals;
@@ -116,7 +116,7 @@ export function writeExecutedSource(cell: ICellModel, executedSource: string | n
   }
 }
 
-/** An object of Yjs, by which JupyterLab stores notebooks; part of another one or null. */
+/** An object of Yjs, by which JupyterLab stores notebooks; its parent is such an object or null. */
 interface SharedType {
   readonly parent: SharedType | null;
 }

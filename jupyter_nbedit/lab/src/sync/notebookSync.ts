@@ -45,7 +45,7 @@ const REVERSALS: ReadonlySet<string> = new Set(['undo', 'redo', 'restore']);
  * changed is to go, also where the user has typed right beside it.
  */
 function areOwnUndos(changes: readonly FileChange[]): boolean {
-  // The save of an edit is reported, too, without a hash.
+  // The server's save of an edit is reported, too, but without a hash.
   const edits = changes.filter(({ hash }) => hash !== null);
   return (
     edits.length > 0 &&
@@ -268,7 +268,7 @@ export class NotebookSync {
   ): Promise<void> {
     const last = this._pendingChanges.map(({ hash }) => hash).lastIndexOf(version.model.hash ?? '');
     const changes = this._pendingChanges.splice(0, Math.max(changeCount, last + 1));
-    // If no report names the version, it may have what was reported while it was read, too.
+    // If no report names the version, it may include what was reported while it was read.
     const reported = last < 0 ? [...changes, ...this._pendingChanges] : changes;
     const wasDirty = this._context.model.dirty;
     const mergeTexts = areOwnUndos(reported) ? mergeTouchingChanges : undefined;
@@ -420,7 +420,7 @@ export class NotebookSync {
   private _isRequested = false;
   private _isSaving = false;
   private _isMerging = false;
-  /** Number of saves and reloads: content read from the disk before the last one is outdated. */
+  /** Number of saves and reloads; content that was read before the last of them is outdated. */
   private _generation = 0;
   /** The base version, or null if it is unknown. */
   private _baseVersion: BaseVersion<FileChange> | null = null;

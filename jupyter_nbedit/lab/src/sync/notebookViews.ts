@@ -154,7 +154,7 @@ export class NotebookViews {
     }
   }
 
-  /** Return the view in which the user works, or else the first one. */
+  /** Return the view in which the user works, or else the first view. */
   private _getMainPanel(): NotebookPanel | undefined {
     const panels = this._panels();
     return panels.find(each => this._shell.isCurrent(each)) ?? panels[0];

@@ -220,7 +220,7 @@ export class OpenNotebook {
     this._reportListeners.forEach(listener => listener(change));
   }
 
-  /** Return the reports up to that of a version, or as many as come in time. */
+  /** Return the reports up to the report of a version, or as many as come in time. */
   private async _waitForReports(hash: string, delay: number): Promise<FileChange[]> {
     const reports: FileChange[] = [];
     await new Promise<void>(resolve => {
@@ -283,7 +283,7 @@ export class OpenNotebook {
   /** Set the dirty flag after a merge: only changes of the user need a save. */
   restoreDirtyFlag(wasDirty: boolean, saved: Notebook): void {
     const difference = compareNotebooks(this._reader.read(), saved);
-    // JupyterLab may write data in another form, so its own flag is better there.
+    // JupyterLab may write data in another form; then its own flag is better.
     this._context.model.dirty = difference === 'text' || (difference === 'data' && wasDirty);
   }
 

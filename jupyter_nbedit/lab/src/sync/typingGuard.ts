@@ -79,7 +79,7 @@ export class TabTypingGuard implements TypingGuard {
         return [];
       }
       const typed = cell.getSource();
-      // Another version than that of the tab is merged, or refused, by the server.
+      // The server merges or refuses another version than the version of the tab.
       const isTyped = saved?.source === before && typed !== before;
       if (!isTyped || (after !== null && mergeTouchingChanges(before, typed, after) !== null)) {
         return [];

@@ -195,7 +195,7 @@ function makeEditable(onEdit: (text: string) => void): Extension {
   ];
 }
 
-/** A text that is read-only, too, can be reached and read with the keyboard. */
+/** The keyboard can also reach and read a read-only text. */
 function labelEditor(describe: (view: EditorView) => string): Extension {
   return EditorView.contentAttributes.of(view => ({
     'aria-label': describe(view),

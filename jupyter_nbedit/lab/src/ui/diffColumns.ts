@@ -75,7 +75,7 @@ export class ColumnAligner {
     }
   }
 
-  /** @param sign The sign of the differences for which this side is the shorter one. */
+  /** @param sign The sign of the differences for which this side is shorter. */
   private _setSpaces(view: EditorView, kind: LineKind, sign: 1 | -1): void {
     const spaces = this._changes.flatMap((change, index): Space[] => {
       const height = sign * (this._differences[index] ?? 0);

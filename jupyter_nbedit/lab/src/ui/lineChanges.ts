@@ -10,7 +10,7 @@ const MAX_LINE_LENGTH = 2000;
 /** Minimum similarity, 0 to 1, of a removed and an added line whose words are compared. */
 const MIN_SIMILARITY = 0.4;
 
-/** Words, white space, and single other characters, such as those of Chinese. */
+/** Words, white space, and single other characters, such as Chinese characters. */
 const TOKENS =
   /(?:(?![\p{Ideographic}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{M}\p{N}_])+|\s+|./gsu;
 

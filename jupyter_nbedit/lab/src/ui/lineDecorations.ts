@@ -5,7 +5,7 @@ import { compareTexts, type LineChange, type TextDiff } from './lineChanges';
 import { SignWidget, type LineKind } from './lineSign';
 import { RemovedLines, TextBefore } from './removedLines';
 
-/** The difference of the text of an editor from another one. */
+/** The difference of the text of an editor from another text. */
 export type DiffField = StateField<TextDiff>;
 
 /** Make the field that has the difference of the text in the editor, also when it is edited. */

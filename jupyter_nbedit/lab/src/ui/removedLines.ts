@@ -19,7 +19,7 @@ interface StyledSpan extends Span {
   readonly classes: string;
 }
 
-/** Lines that are no longer in the text, drawn above those that were added in their place. */
+/** Lines that are no longer in the text, drawn above the lines that were added in their place. */
 export class RemovedLines extends WidgetType {
   /** @param _before The text before; what is removed of it are the lines of `change`. */
   constructor(

@@ -9,7 +9,7 @@ const MARKDOWN = 'text/markdown';
 /** Attributes that run commands, or name an element of the cell that is shown elsewhere. */
 const REMOVED_ATTRIBUTES = ['id', 'data-commandlinker-command', 'data-commandlinker-args'];
 
-/** Number of levels of headings above those of a rendered text. */
+/** Number of levels of headings above the headings of a rendered text. */
 const HEADING_LEVELS = 4;
 
 /** Renders the Markdown of cells in diffs. */
@@ -42,7 +42,7 @@ class MarkdownRenderer {
   }
 }
 
-/** The headings of a cell are below those of the panel or block that shows it. */
+/** The headings of a cell are below the headings of the panel or block that shows it. */
 function demoteHeadings(node: HTMLElement): void {
   for (const heading of node.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
     heading.setAttribute('aria-level', `${Number(heading.tagName.slice(1)) + HEADING_LEVELS}`);

@@ -3,8 +3,8 @@ import type { Extension } from '@codemirror/state';
 import { makeElement } from './elements';
 
 /**
- * Characters that show nothing or look like a space, but tabs. The joiners and selectors of emoji and
- * letters are among them where they follow none.
+ * Characters that show nothing or look like a space, except tabs. Joiners and selectors are among
+ * them only where they do not follow an emoji or a letter outside of ASCII.
  */
 const SPECIAL = new RegExp(
   [

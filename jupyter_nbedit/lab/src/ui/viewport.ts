@@ -56,7 +56,7 @@ export function preserveViewport(notebook: Notebook, change: () => void): void {
   restorePosition();
 }
 
-/** Return whether no element has the focus, such as when the one that had it was removed. */
+/** Return whether no element has the focus, such as when the element with the focus was removed. */
 export function isFocusLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;
 }
@@ -259,7 +259,7 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
       return undefined;
     }
     if (isWindowed(notebook) && !hasPosition(node)) {
-      // JupyterLab scrolls on until it is there.
+      // JupyterLab scrolls on until the cell is there.
       return 0;
     }
     if (!node.isConnected) {
@@ -268,7 +268,7 @@ function holdCellCenter(notebook: Notebook, cell: Cell): void {
     }
     const outer = notebook.outerNode.getBoundingClientRect();
     const { top, height } = node.getBoundingClientRect();
-    // Of a cell that is taller than the window, the beginning is shown.
+    // If a cell is taller than the window, its beginning is shown.
     return top - outer.top - Math.max((outer.height - height) / 2, 0);
   };
   holdScrollPosition(notebook, measure, beginScroll(notebook));

@@ -80,7 +80,7 @@ export class UnseenBlocks implements BlockProvider {
     _blocks.addProvider(this);
   }
 
-  /** Number of unseen changes, but for those of cells with conflicts. */
+  /** Number of unseen changes, except changes of cells with conflicts. */
   get count(): number {
     return this._openCells.length;
   }
@@ -397,7 +397,7 @@ export class UnseenBlocks implements BlockProvider {
     ];
   }
 
-  /** Decide on a change at its line, and go on to the next one if the focus is there. */
+  /** Decide on a change at its line, and go on to the next change if the focus is there. */
   private _decideAtLine(key: string, decision: Decision): void {
     const shown = this._shownChanges.get(key);
     if (shown === undefined) {

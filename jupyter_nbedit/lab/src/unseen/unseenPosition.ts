@@ -19,7 +19,7 @@ export interface UnseenPosition extends BlockPosition {
 interface Anchor {
   readonly id: string;
   readonly side: BlockPosition['side'];
-  /** Of a deleted cell, the number of cells before its place. */
+  /** For a deleted cell, the number of cells before its place. */
   readonly gap: number | null;
 }
 
@@ -34,7 +34,7 @@ export class UnseenLocator {
    * Locate changes, and forget all others.
    *
    * @param isSameVersion Whether the tab shows the version with these changes. Otherwise the
-   *   numbers of cells are those of another version: a place that they name is not remembered.
+   *   numbers of cells are from another version: a place that they name is not remembered.
    * @returns For each change its position; null if the tab does not have its cell.
    */
   locate(

@@ -19,7 +19,7 @@ export function listEdits(
   return edits.filter(({ edit_id }) => ids.has(edit_id));
 }
 
-/** Return the names of those who made edits. */
+/** Return the names of the authors of edits. */
 export function formatAuthors(edits: readonly EditOrigin[], trans: TranslationBundle): string {
   const isOutside = edits.some(({ kind }) => kind === 'outside');
   const clients = edits
