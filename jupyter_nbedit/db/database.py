@@ -40,9 +40,13 @@ NAME = "history.sqlite3"
 
 _TIMEOUT_SECONDS = 2.0
 _POLL_SECONDS = 0.02
+# What `PRAGMA auto_vacuum` returns for a file that can shrink step by step.
+_INCREMENTAL = 2
 # Damage is found at most once in a transaction, and tables disappear at most once.
 _ATTEMPTS = 3
+# A new file can shrink; an older one after VACUUM.
 _SETTINGS = """
+    PRAGMA auto_vacuum = INCREMENTAL;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
     PRAGMA secure_delete = ON;
@@ -265,6 +269,10 @@ class Database:
             connection.executescript(_SETTINGS)
             if self.schema.is_outdated(connection):
                 _run_in_transaction(connection, "BEGIN IMMEDIATE", self.schema.migrate)
+                if connection.execute("PRAGMA auto_vacuum").fetchone() != (_INCREMENTAL,):
+                    # Another server may use the file. It then does not shrink.
+                    with suppress(sqlite3.OperationalError):
+                        connection.execute("VACUUM")
             self.schema.check(connection)
         except BaseException:
             connection.close()

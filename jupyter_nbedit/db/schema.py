@@ -309,6 +309,32 @@ _AUTHORS: Migration = (
     """,
 )
 
+# The oldest edits; the newest edit of a kind that can be undone, of all authors or of one; and the
+# edits that may have changed a cell with an id such as `cell-3`, or more cells than the payload
+# lists: they are found without reading other edits.
+_NEWEST_BY_KIND: Migration = (
+    "CREATE INDEX edits_by_time ON edits (time)",
+    "DROP INDEX edits_by_author",
+    """
+    CREATE INDEX edits_by_kind ON edits (notebook_id, kind, edit_id, time)
+    WHERE undone_by IS NULL AND has_record
+    """,
+    """
+    CREATE INDEX edits_by_author ON edits
+    (notebook_id, account, client, is_from_page, kind, edit_id, time, session)
+    WHERE undone_by IS NULL AND has_record
+    """,
+    """
+    CREATE INDEX edits_with_numbered_ids ON edits (notebook_id)
+    WHERE instr(payload, CAST('"cell-' AS BLOB))
+    """,
+    """
+    CREATE INDEX edits_with_many_cells ON edits (notebook_id)
+    WHERE instr(payload, CAST('"truncated":true' AS BLOB))
+        OR instr(payload, CAST('"truncated": true' AS BLOB))
+    """,
+)
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -355,7 +381,16 @@ class Schema:
 
 
 SCHEMA = Schema(
-    (_FIRST, _CLAIMS, _GLOSSARY, _OUTSIDE_CHANGES, _SEEN_EDITS, _FILE_NAMES, _AUTHORS),
+    (
+        _FIRST,
+        _CLAIMS,
+        _GLOSSARY,
+        _OUTSIDE_CHANGES,
+        _SEEN_EDITS,
+        _FILE_NAMES,
+        _AUTHORS,
+        _NEWEST_BY_KIND,
+    ),
     ("modes", "notebooks", "edits_size", "claims", "roots", "link_paths"),
 )
 

@@ -6,6 +6,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
+from jupyter_core.paths import is_hidden
 from tornado.web import HTTPError
 
 from jupyter_nbedit.errors import InvalidRequest, NotebookNotFound
@@ -43,11 +44,25 @@ async def map_to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     except HTTPError:
         raise NotebookNotFound from None
     try:
-        is_hidden = not manager.allow_hidden and await manager.is_hidden(path)
+        hidden = not manager.allow_hidden and await manager.is_hidden(path)
     except (HTTPError, OSError):
         # A component that is not a directory, or not accessible.
         raise NotebookNotFound from None
-    if is_hidden:
+    if hidden:
+        raise NotebookNotFound
+    return os_path
+
+
+def map_to_visible_path(manager: AsyncFileContentsManager, path: str) -> str:
+    """Return what `map_to_os_path` returns, in any thread, for a manager with stock methods."""
+    if is_unsafe(path):
+        raise NotebookNotFound
+    try:
+        os_path: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
+        hidden = not manager.allow_hidden and is_hidden(os_path, manager.root_dir)
+    except (HTTPError, OSError):
+        raise NotebookNotFound from None
+    if hidden:
         raise NotebookNotFound
     return os_path
 

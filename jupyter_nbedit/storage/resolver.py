@@ -6,8 +6,9 @@ extensions replace and register them while the server starts, and at any time af
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.files.read import FileHashCache
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
-from jupyter_nbedit.storage.paths import check_suffix, is_below, is_unsafe, map_to_os_path
+from jupyter_nbedit.storage.paths import SUFFIX, check_suffix, is_below, is_unsafe, map_to_os_path
 from jupyter_nbedit.storage.rtc.room_storage import (
     NotebookRoomStorage,
     RoomStorage,
@@ -56,6 +57,9 @@ from jupyter_nbedit.storage.walk import walk_contents, walk_files
 from jupyter_nbedit.storage.write_log import Identity, Writer
 from jupyter_nbedit.system.concurrency import run_on_loop
 
+# For how long a list shows a notebook that has become unreadable: pages ask for lists every second.
+_READABLE_SECONDS = 5.0
+
 
 @dataclass(frozen=True)
 class StorageResolver:
@@ -72,6 +76,8 @@ class StorageResolver:
     temp_files: TempFileCleaner = field(default_factory=TempFileCleaner)
     hashes: FileHashCache = field(default_factory=FileHashCache)
     room_patience: float = 5.0
+    # Until when, in monotonic seconds, a path counts as readable.
+    _readable_until: dict[str, float] = field(default_factory=dict)
 
     @property
     def manager(self) -> Any:
@@ -252,13 +258,31 @@ class StorageResolver:
         else:
             await ContentsStorage(manager, self.locks).check(path)
 
-    async def is_readable(self, path: str) -> bool:
-        """Return whether a notebook can be read now; see `check`."""
-        try:
-            await self.check(path)
-        except NbEditError:
-            return False
-        return True
+    async def list_readable(self, paths: Collection[str]) -> frozenset[str]:
+        """Return the paths whose notebooks can be read, as `check` finds out.
+
+        What was readable some seconds ago is not checked again.
+        """
+        now = time.monotonic()
+        for path in [path for path, until in self._readable_until.items() if until < now]:
+            del self._readable_until[path]
+        unknown = [path for path in paths if path not in self._readable_until]
+        readable = set(paths).difference(unknown) | await self._check_readable(unknown)
+        for path in readable.intersection(unknown):
+            self._readable_until[path] = now + _READABLE_SECONDS
+        return frozenset(readable)
+
+    async def _check_readable(self, paths: Sequence[str]) -> frozenset[str]:
+        manager = self.manager
+        if has_plain_files(manager):
+            storage = FileStorage(manager, self.locks, links_outside_root=self.links_outside_root)
+            return await storage.list_readable([path for path in paths if path.endswith(SUFFIX)])
+        readable: set[str] = set()
+        for path in paths:
+            with suppress(NbEditError):
+                await self.check(path)
+                readable.add(path)
+        return frozenset(readable)
 
     async def exists(self, path: str) -> bool:
         """Return whether a path exists, as a notebook, another file or a directory.

@@ -15,7 +15,8 @@ from typing import Any
 
 from jupyter_nbedit.cli.demo import server
 from tests.support import samples
-from tests.support.http import JSON, Client
+from tests.support.driver import Notebook
+from tests.support.http import JSON, Answer, Client
 
 NAMES = ("edited", "paused", "reviewed", "free")
 
@@ -42,7 +43,7 @@ def write(folder: Path) -> None:
 def _make_changes(client: Client) -> dict[str, Any]:
     for number in (1, 2, 3):
         client.patch("edited.ipynb", _replace("beta", f"# Edit {number}"), client="a client")
-    _send(client, "POST", "nbedit/notebooks/edited.ipynb/undo", {})
+    _check(Notebook(client, "edited.ipynb").undo(client="a client"))
     _send(client, "PUT", "nbedit/mode", {"mode": "plan", "path": "paused.ipynb"})
     _send(client, "PUT", "nbedit/mode", {"mode": "review", "path": "reviewed.ipynb"})
     proposals = [
@@ -72,9 +73,12 @@ def _replace(cell: str, source: str) -> dict[str, Any]:
 
 
 def _send(client: Client, verb: str, target: str, body: dict[str, Any]) -> None:
-    answer = client.request(verb, target, json.dumps(body).encode(), JSON)
+    _check(client.request(verb, target, json.dumps(body).encode(), JSON))
+
+
+def _check(answer: Answer) -> None:
     if answer.status != 200:
-        message = f"{verb} {target}: {answer.status} {answer.body!r}"
+        message = f"{answer.status} {answer.body!r}"
         raise RuntimeError(message)
 
 

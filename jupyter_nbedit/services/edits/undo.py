@@ -14,7 +14,12 @@ from jupyter_nbedit.notebook.undo.record import CellUndo, UndonePart, UndoRecord
 from jupyter_nbedit.notebook.undo.revert import revert
 from jupyter_nbedit.services.edits.planned_edit import PlannedEdit
 from jupyter_nbedit.services.history.models import UNDOABLE_KINDS, Entry, HistoryEdit, SeenParts
-from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.history.store import (
+    MAX_RELATED,
+    EditStore,
+    RelatedEdit,
+    decode_order,
+)
 from jupyter_nbedit.services.loading import LoadedNotebook
 from jupyter_nbedit.services.replies import UndoneEdit
 from jupyter_nbedit.services.requests import Author
@@ -52,9 +57,7 @@ class UndoPlanner:
             repeat = await self._find_last_redo(notebook, entry)
             # A notebook that is as the edit left it needs no history to find the cells.
             is_exact = notebook.hash == repeat.hash
-            related: Sequence[PastEdit] = []
-            if not is_exact:
-                related = await self.history.list_related(path, repeat.edit_id)
+            related = [] if is_exact else await self._list_related(repeat)
             weight = len(notebook.content.data) + len(repeat.record) + _EDIT_WEIGHT * len(related)
             planned = await run_in_thread_if_large(
                 weight, self._revert, notebook, entry, repeat, related
@@ -75,7 +78,7 @@ class UndoPlanner:
         return ["undo"] if self.redo else UNDOABLE_KINDS
 
     def _revert(
-        self, notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[PastEdit]
+        self, notebook: LoadedNotebook, entry: Entry, repeat: Entry, related: Sequence[RelatedEdit]
     ) -> PlannedEdit:
         """Plan to revert an edit; if it was redone, plan to revert its last redo.
 
@@ -84,7 +87,12 @@ class UndoPlanner:
         op: Literal["undo", "redo"] = "redo" if entry.kind == "undo" else "undo"
         record = _decode_record(repeat)
         # The history finds the edit by the object of its record.
-        edits = [edit for edit in related if edit.number != repeat.edit_id]
+        # One record at a time is in memory with its texts.
+        edits = [
+            PastEdit(number, undoes, None if encoded is None else decode_order(encoded))
+            for number, undoes, encoded in related
+            if number != repeat.edit_id
+        ]
         edits.append(PastEdit(repeat.edit_id, repeat.undoes, record))
         known_history = KnownHistory(sorted(edits, key=lambda edit: edit.number))
         is_exact = notebook.hash == repeat.hash
@@ -142,6 +150,18 @@ class UndoPlanner:
             return f"by {client} of user {entry.user!r}"
         is_same_client = self.author is not None and entry.client in self.author.client_names
         return f"by {client} in another session" if is_same_client else f"by {client}"
+
+    async def _list_related(self, entry: Entry) -> Sequence[RelatedEdit]:
+        """Return the edits with which an edit is compared; raise `NothingToUndo` if too many."""
+        related = await self.history.list_related(entry.path, entry.edit_id)
+        if related is None:
+            message = (
+                f"Edit {entry.edit_id} is too old to be undone: more than {MAX_RELATED:,} later "
+                "edits of this notebook, or too many bytes of them, would have to be compared. "
+                "Undo later edits first, or change the cells by an edit of your own."
+            )
+            raise NothingToUndo(message, edit_id=entry.edit_id)
+        return related
 
     async def _find_original(self, entry: Entry) -> Entry:
         """Return the edit that an undo or redo is about; for an undo, the edit it has undone."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from jupyter_nbedit.errors import HistoryUnavailable
 from jupyter_nbedit.notebook.diff import MAX_SNIPPET_LENGTH
@@ -168,11 +169,44 @@ class Entry(HistoryEdit, frozen=True, kw_only=True):
 
     def is_by(self, account: str) -> bool:
         """Return whether a user made it in an open page, or accepted it."""
-        is_own = self.is_from_page or self.accepted_by is not None
-        return is_own and get_deciding_account(self) == account and self.kind != "outside"
+        return self.kind != "outside" and _is_decided_by(self, account)
 
 
-def get_deciding_account(entry: NewEntry | Entry) -> str:
+class EditAuthor(msgspec.Struct, frozen=True, kw_only=True):
+    """Who made an edit: the members of a payload that a list of notebooks needs."""
+
+    client: str | None
+    account: str = ""
+    accepted_by: str | None = None
+    decided_account: str | None = None
+    is_from_page: bool | None = None
+
+    def is_by(self, account: str, kind: str) -> bool:
+        """Return whether a user made the edit, of some kind, in an open page, or accepted it."""
+        return kind != "outside" and _is_decided_by(self, account)
+
+
+def decode_author(payload: bytes) -> EditAuthor:
+    """Return who made an edit; raise `HistoryUnavailable` if the payload cannot be decoded."""
+    try:
+        try:
+            author = msgspec.json.decode(payload, type=EditAuthor)
+        except ValueError:
+            # `json` also reads lone surrogates.
+            author = msgspec.convert(json.loads(payload), EditAuthor)
+    except (TypeError, ValueError):
+        raise _build_damaged_error() from None
+    if author.is_from_page is None:
+        author = replace(author, is_from_page=author.client == _OLD_CLIENT_OF_PAGES)
+    return author
+
+
+def _is_decided_by(edit: Entry | EditAuthor, account: str) -> bool:
+    is_own = edit.is_from_page or edit.accepted_by is not None
+    return is_own and get_deciding_account(edit) == account
+
+
+def get_deciding_account(entry: NewEntry | Entry | EditAuthor) -> str:
     """Return the user who accepted an edit, or else made it."""
     return entry.account if entry.decided_account is None else entry.decided_account
 
@@ -224,10 +258,14 @@ def build_edit_from_row(row: Sequence[Any], path: str, model: type[_Edit]) -> _E
         fields.setdefault("is_from_page", fields["client"] == _OLD_CLIENT_OF_PAGES)
         return msgspec.convert({**fields, **columns}, model)
     except (KeyError, TypeError, ValueError):
-        raise HistoryUnavailable(
-            "The edit history cannot be read: an entry is damaged. DELETE the notebook's "
-            "`history` to begin a new one."
-        ) from None
+        raise _build_damaged_error() from None
+
+
+def _build_damaged_error() -> HistoryUnavailable:
+    return HistoryUnavailable(
+        "The edit history cannot be read: an entry is damaged. DELETE the notebook's `history` to "
+        "begin a new one."
+    )
 
 
 class CellDiff(msgspec.Struct, frozen=True, kw_only=True):

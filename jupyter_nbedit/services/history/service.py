@@ -64,17 +64,17 @@ class HistoryService:
 
     async def list_all_edits(self, *, limit: int, before: int | None) -> AllHistoryReply:
         """List the edits of all notebooks that can be read."""
-        is_readable: dict[str, bool] = {}
+        paths: set[str] = set()
         edits: list[HistoryEdit] = []
         count = 0
         while True:
             page = await self.history.list_page(None, limit=limit + 1, before=before)
+            readable = await self.storages.list_readable({edit.path for edit in page})
             for edit in page:
-                if len(edits) == limit or len(is_readable) == _MAX_PATHS or count == _MAX_EDITS:
+                if len(edits) == limit or len(paths) == _MAX_PATHS or count == _MAX_EDITS:
                     return AllHistoryReply(edits=edits, next=before)
-                if edit.path not in is_readable:
-                    is_readable[edit.path] = await self.storages.is_readable(edit.path)
-                if is_readable[edit.path]:
+                paths.add(edit.path)
+                if edit.path in readable:
                     edits.append(edit)
                 before = edit.edit_id
                 count += 1

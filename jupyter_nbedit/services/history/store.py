@@ -3,10 +3,11 @@
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -23,7 +24,6 @@ from jupyter_nbedit.db.notebook_rows import get_notebook_id, list_notebooks, mov
 from jupyter_nbedit.errors import EditNotFound
 from jupyter_nbedit.notebook.cell_names import is_numbered_id
 from jupyter_nbedit.notebook.edit_plan import Kind
-from jupyter_nbedit.notebook.undo.known_history import PastEdit
 from jupyter_nbedit.notebook.undo.record import UndoRecord
 from jupyter_nbedit.services.history.models import (
     Entry,
@@ -43,9 +43,18 @@ FollowUndo: TypeAlias = Callable[[sqlite3.Connection, Mapping[int, bool]], None]
 
 # How often old edits are deleted; the first edit after a start deletes them as well.
 _PRUNE_SECONDS = 60.0
+#: How many edits from one on are compared at most to undo that edit; and how many bytes of records.
+MAX_RELATED = 2_000
+_MAX_RELATED_BYTES = 16 * 1024 * 1024
+# How many edits, and how many bytes of them, one transaction deletes at most: other servers wait.
+_MAX_PRUNED_EDITS = 500
+_MAX_PRUNED_BYTES = 8 << 20
 # What a row takes besides its texts.
 _ROW_BYTES = 200
 _MAX_NUMBER = 1 << 62
+# Fewer unused pages (of 4 KiB) stay in the file; and how many one transaction removes.
+_MIN_UNUSED_PAGES = 1_000
+_MAX_REMOVED_PAGES = 2_000
 # How many records are read for the ids of cells, and how many bytes.
 _MAX_RECORDS = 100
 _MAX_RECORD_BYTES = 32 * 1024 * 1024
@@ -59,6 +68,14 @@ _BY_AUTHOR = (
     " AND account = ? AND is_from_page = ? AND (session = '' OR ? = '' OR session = ?)"
     " AND client IS ?"
 )
+
+
+class RelatedEdit(NamedTuple):
+    """An edit, the number of the edit that it undoes, and its encoded undo record if it has one."""
+
+    edit_id: int
+    undoes: int | None
+    record: bytes | None
 
 
 @dataclass
@@ -101,7 +118,7 @@ class EditStore:
             store_path(connection, self.names, entry.path, name)
             notebook_id = get_notebook_id(connection, name)
             if entry.kind == "create":
-                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                _delete_edits(connection, notebook_id)
                 notebook_id = get_notebook_id(connection, name)
             user = get_deciding_account(entry)
             # An undo by cells counts as seen, also by a program of the user.
@@ -141,8 +158,11 @@ class EditStore:
                     "UPDATE claims SET edit_id = ? WHERE claim_id = ?", (edit_id, entry.claim_id)
                 )
             if must_prune:
-                _delete_edits(connection, "time <= ?", self.database.compute_oldest_time())
-            self._trim(connection)
+                oldest_time = self.database.compute_oldest_time()
+                if _prune(connection, "WHERE time <= ? ORDER BY time", oldest_time):
+                    # The next edit deletes the next ones.
+                    self._last_pruned = float("-inf")
+            self._trim(connection, len(record or b""))
             return int(edit_id or 0)
 
         return await self.database.write(insert, forget=must_prune or entry.kind == "create")
@@ -246,9 +266,11 @@ class EditStore:
             newest = edit_id
             while True:
                 (repeat,) = connection.execute(
-                    "SELECT max(again.edit_id) FROM edits AS back JOIN edits AS again"
+                    # CROSS JOIN makes SQLite begin with the edits that undo the edit, not with
+                    # all edits of the notebook.
+                    "SELECT max(again.edit_id) FROM edits AS back CROSS JOIN edits AS again"
                     " ON again.undoes = back.edit_id"
-                    " JOIN notebooks ON notebooks.notebook_id = again.notebook_id"
+                    " CROSS JOIN notebooks ON notebooks.notebook_id = again.notebook_id"
                     " WHERE root = ? AND name = ? AND back.undoes = ? AND again.undone_by IS NULL",
                     (root, name, newest),
                 ).fetchone()
@@ -258,33 +280,36 @@ class EditStore:
 
         return await self.database.read(find)
 
-    async def list_related(self, path: str, edit_id: int) -> list[PastEdit]:
+    async def list_related(self, path: str, edit_id: int) -> list[RelatedEdit] | None:
         """List the edits from one on, and the older edits that any of them undoes, without gaps.
 
-        The oldest comes first. Their records have no texts, and are None if they are damaged. All
-        records together may be as large as the history, so only one at a time is in memory.
+        The oldest comes first. None if there are too many, or their records are too large.
         """
         values = (*self.names.find(path), self.database.compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
+        select_all = f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id"
+        select = (
+            "SELECT count(*), total(size), min(undoes) FROM ("
+            f"SELECT length(record) AS size, undoes{condition} AND edit_id < ? LIMIT ?)"
+        )
 
-        def select(connection: sqlite3.Connection) -> list[PastEdit]:
-            first = edit_id
+        def read(connection: sqlite3.Connection) -> list[RelatedEdit] | None:
+            first, stop, count, size = edit_id, _MAX_NUMBER, 0, 0
             while True:
-                (oldest,) = connection.execute(
-                    f"SELECT min(undoes){condition}", (*values, first)
+                # Edits that were counted before are left out.
+                limits = (first, stop, MAX_RELATED + 1 - count)
+                added, added_size, oldest = connection.execute(
+                    select, (*values, *limits)
                 ).fetchone()
+                count, size = count + added, size + added_size
+                if count > MAX_RELATED or size > _MAX_RELATED_BYTES:
+                    return None
                 if oldest is None or oldest >= first:
-                    break
-                first = oldest
-            rows = connection.execute(
-                f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id", (*values, first)
-            )
-            return [
-                PastEdit(number, undoes, None if record is None else _decode_order(record))
-                for number, undoes, record in rows
-            ]
+                    rows = connection.execute(select_all, (*values, first))
+                    return [RelatedEdit(*row) for row in rows]
+                first, stop = oldest, first
 
-        return await self.database.read(select)
+        return await self.database.read(read)
 
     async def list_numbered_ids(self, path: str) -> frozenset[str]:
         """Return all ids of the form ``cell-N`` of cells that edits of a notebook have changed.
@@ -297,9 +322,9 @@ class EditStore:
 
         def read(connection: sqlite3.Connection) -> frozenset[str]:
             found: set[str] = set()
+            # The conditions of two indexes.
             payloads = connection.execute(
-                f"SELECT payload{condition} AND instr(payload, CAST(? AS BLOB))",
-                (*values, '"cell-'),
+                f"SELECT payload{condition} AND instr(payload, CAST('\"cell-' AS BLOB))", values
             )
             for (payload,) in payloads:
                 found.update(number.decode() for number in _NUMBERED_ID.findall(payload))
@@ -307,15 +332,16 @@ class EditStore:
             records = connection.execute(
                 f"SELECT record{condition} AND record IS NOT NULL"
                 # `encode_entry` writes both forms.
-                " AND (instr(payload, CAST(? AS BLOB)) OR instr(payload, CAST(? AS BLOB)))"
+                " AND (instr(payload, CAST('\"truncated\":true' AS BLOB))"
+                " OR instr(payload, CAST('\"truncated\": true' AS BLOB)))"
                 " ORDER BY edit_id DESC LIMIT ?",
-                (*values, '"truncated":true', '"truncated": true', _MAX_RECORDS),
+                (*values, _MAX_RECORDS),
             )
             for (record,) in records:
                 size += len(record)
                 if size > _MAX_RECORD_BYTES:
                     break
-                if (order := _decode_order(record)) is not None:
+                if (order := decode_order(record)) is not None:
                     ids = (part.cell_id for part in order.parts)
                     found.update(each for each in ids if each is not None and is_numbered_id(each))
             return frozenset(found)
@@ -337,21 +363,23 @@ class EditStore:
         """
         select = (
             f"SELECT max(edit_id){_OF_NOTEBOOK} AND time > ? AND edit_id < ?"
-            f" AND kind IN ({', '.join('?' * len(kinds))})"
-            " AND undone_by IS NULL AND has_record"
+            " AND undone_by IS NULL AND has_record AND kind = ?"
         )
         values = (
             *self.names.find(path),
             self.database.compute_oldest_time(),
             _MAX_NUMBER if before is None else before,
-            *kinds,
         )
+        # An index has the edits of one kind, and of one client, in order.
+        requests: list[tuple[str, tuple[Any, ...]]]
         if author is None:
-            requests: list[tuple[str, tuple[Any, ...]]] = [(select, values)]
+            requests = [(select, (*values, kind)) for kind in kinds]
         else:
-            of_author = f"{select}{_BY_AUTHOR}"
             own = (author.account, author.is_person, author.session_name, author.session_name)
-            requests = [(of_author, (*values, *own, client)) for client in author.client_names]
+            requests = [
+                (f"{select}{_BY_AUTHOR}", (*values, kind, *own, client))
+                for kind, client in product(kinds, author.client_names)
+            ]
 
         def find(connection: sqlite3.Connection) -> int | None:
             rows = [connection.execute(*request).fetchone() for request in requests]
@@ -365,7 +393,7 @@ class EditStore:
 
         def delete(connection: sqlite3.Connection) -> int:
             return sum(
-                _delete_edits(connection, "notebook_id = ?", notebook_id)
+                _delete_edits(connection, notebook_id)
                 for notebook_id, _ in list_notebooks(connection, name)
             )
 
@@ -404,38 +432,76 @@ class EditStore:
 
         await self.database.write(rename)
 
-    def _trim(self, connection: sqlite3.Connection) -> None:
-        """Delete the oldest edits until the rest is small enough."""
-        while True:
-            (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
-            if size <= self.max_bytes:
-                return
-            if not _delete_edits(connection, "edit_id = (SELECT min(edit_id) FROM edits)"):
-                return
+    def _trim(self, connection: sqlite3.Connection, added_bytes: int) -> None:
+        """Delete the oldest edits until the rest is small enough, or as many as one edit may."""
+        (size,) = connection.execute("SELECT bytes FROM edits_size").fetchone()
+        excess = size - self.max_bytes
+        if excess > 0:
+            _prune(
+                connection,
+                "ORDER BY edit_id",
+                max_bytes=min(excess, _MAX_PRUNED_BYTES + added_bytes),
+            )
 
 
-def _decode_order(data: bytes) -> UndoRecord | None:
+def decode_order(data: bytes) -> UndoRecord | None:
     """Return a record without texts, for the order of the cells; None if it is damaged."""
     with suppress(ValueError):
         return UndoRecord.decode(data).drop_text()
     return None
 
 
-def _delete_edits(connection: sqlite3.Connection, condition: str, *values: object) -> int:
-    """Delete edits, and the notebooks that have no edits left; return how many edits."""
-    notebook_ids = connection.execute(
-        f"SELECT DISTINCT notebook_id FROM edits WHERE {condition}",  # noqa: S608 -- ours
-        values,
-    ).fetchall()
-    if not notebook_ids:
-        return 0
-    count = connection.execute(f"DELETE FROM edits WHERE {condition}", values).rowcount  # noqa: S608 -- ours
+def _prune(
+    connection: sqlite3.Connection,
+    order: str,
+    *values: object,
+    max_bytes: int = _MAX_PRUNED_BYTES,
+) -> bool:
+    """Delete the first edits of an order, at most of a size; return whether there may be more.
+
+    The edit that reaches the size is deleted as well.
+    """
+    select = f"SELECT edit_id, notebook_id, size FROM edits {order} LIMIT ?"  # noqa: S608 -- ours
+    edit_ids: list[tuple[int]] = []
+    notebook_ids: set[int] = set()
+    bytes_left = max_bytes
+    for edit_id, notebook_id, size in connection.execute(select, (*values, _MAX_PRUNED_EDITS)):
+        edit_ids.append((edit_id,))
+        notebook_ids.add(notebook_id)
+        bytes_left -= size
+        if bytes_left <= 0:
+            break
+    connection.executemany("DELETE FROM edits WHERE edit_id = ?", edit_ids)
+    _delete_empty_notebooks(connection, notebook_ids)
+    _shrink_file(connection)
+    return bytes_left <= 0 or len(edit_ids) == _MAX_PRUNED_EDITS
+
+
+def _shrink_file(connection: sqlite3.Connection) -> None:
+    """Remove unused pages from the file, unless later edits will soon fill them."""
+    (unused,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (total,) = connection.execute("PRAGMA page_count").fetchone()
+    if unused > max(_MIN_UNUSED_PAGES, total // 4):
+        for _ in range(min(unused, _MAX_REMOVED_PAGES)):
+            # Python executes only the first step of this statement, which removes one page.
+            connection.execute("PRAGMA incremental_vacuum(1)")
+
+
+def _delete_edits(connection: sqlite3.Connection, notebook_id: int) -> int:
+    """Delete a notebook with its edits; return how many edits."""
+    delete = "DELETE FROM edits WHERE notebook_id = ?"
+    count = connection.execute(delete, (notebook_id,)).rowcount
+    _delete_empty_notebooks(connection, [notebook_id])
+    return count
+
+
+def _delete_empty_notebooks(connection: sqlite3.Connection, notebook_ids: Iterable[int]) -> None:
+    """Delete those of some notebooks that have no edits left."""
     connection.executemany(
         "DELETE FROM notebooks WHERE notebook_id = ?"
         " AND NOT EXISTS (SELECT * FROM edits WHERE edits.notebook_id = notebooks.notebook_id)",
-        notebook_ids,
+        [(notebook_id,) for notebook_id in notebook_ids],
     )
-    return count
 
 
 def _return_unseen_parts(connection: sqlite3.Connection, notebook_id: int, edit_id: int) -> None:

@@ -258,7 +258,7 @@ class ProposalService:
             # No path of this root leads there any more.
             return False
         if proposal.kind == "edit" or proposal.edit_ids:
-            return await self.storages.is_readable(proposal.path)
+            return bool(await self.storages.list_readable([proposal.path]))
         try:
             await self.storages.walk(proposal.path.rpartition("/")[0], recursive=False)
         except errors.NbEditError:

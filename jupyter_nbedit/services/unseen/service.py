@@ -124,11 +124,8 @@ class UnseenService:
     async def list_notebooks(self, account: str) -> UnseenNotebooks:
         """List the notebooks that can be read and have edits that the user has not seen."""
         notebooks = await self.seen.list_notebooks(account)
-        return UnseenNotebooks(
-            notebooks=[
-                each for each in notebooks if await self.edits.storages.is_readable(each.path)
-            ]
-        )
+        readable = await self.edits.storages.list_readable([each.path for each in notebooks])
+        return UnseenNotebooks(notebooks=[each for each in notebooks if each.path in readable])
 
     async def keep(
         self, path: str, account: str, keys: Sequence[str] | None, until: int | None

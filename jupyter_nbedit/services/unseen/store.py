@@ -4,36 +4,46 @@ import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import timezone
+from datetime import datetime, timezone
 from typing import Any
 
 from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.db.link_paths import IS_IN_ROOT, PathFinder, build_root_values
 from jupyter_nbedit.db.notebook_names import NotebookName, NotebookNames
-from jupyter_nbedit.services.history.models import Entry, SeenParts, build_edit_from_row
+from jupyter_nbedit.services.history.models import SeenParts, decode_author
 from jupyter_nbedit.services.history.seen_parts import SEEN_BOUNDARY, find_last_seen_edit
 from jupyter_nbedit.services.unseen.models import UnseenNotebook
 
-# How many edits are read to find the notebooks with unseen ones.
+# How many edits are read to find the notebooks with unseen ones: of each notebook, and of all.
+_MAX_EDITS_OF_NOTEBOOK = 200
 _MAX_EDITS = 2_000
-# The edits of all notebooks that a user has not seen. If an edit undoes another unseen edit,
-# neither of them counts.
-_UNSEEN_EDITS = f"""
-    WITH known AS (
+#: A notebook, and its rows of `_UNSEEN_EDITS`.
+_UnseenRows = tuple[NotebookName, list[tuple[Any, ...]]]
+
+# The notebooks with edits after those that a user has seen, newest first.
+_UNSEEN_NOTEBOOKS = f"""
+    SELECT notebook_id, root, name, last_edit FROM (
         SELECT notebook_id, root, name,
-            {SEEN_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit
+            {SEEN_BOUNDARY.format(notebook="notebooks.notebook_id")} AS last_edit,
+            (
+                SELECT max(edit_id) FROM edits WHERE edits.notebook_id = notebooks.notebook_id
+            ) AS newest_edit
         FROM notebooks WHERE {IS_IN_ROOT}
-    )
-    SELECT edits.edit_id, time, kind, undoes, undone_by, payload, has_record, root, name
-    FROM known CROSS JOIN edits USING (notebook_id)
-    WHERE edit_id > last_edit AND time > :oldest AND kind != 'create' AND has_record
-        AND undone_by IS NULL AND (undoes IS NULL OR undoes <= last_edit)
+    ) WHERE newest_edit > last_edit ORDER BY newest_edit DESC
+"""  # noqa: S608 -- ours
+# The edits of a notebook that a user has not seen. If an edit undoes another unseen edit, neither
+# of them counts.
+_UNSEEN_EDITS = """
+    SELECT edit_id, time, kind, payload FROM edits
+    WHERE notebook_id = :notebook_id AND edit_id > :last_edit AND time > :oldest
+        AND kind != 'create' AND has_record AND undone_by IS NULL
+        AND (undoes IS NULL OR undoes <= :last_edit)
         AND NOT EXISTS (
             SELECT * FROM seen_edits WHERE (user = :user OR user IS NULL) AND is_whole
-            AND seen_edits.notebook_id = known.notebook_id AND seen_edits.edit_id = edits.edit_id
+            AND seen_edits.notebook_id = edits.notebook_id AND seen_edits.edit_id = edits.edit_id
         )
     ORDER BY edit_id DESC LIMIT :limit
-"""  # noqa: S608 -- ours
+"""
 
 
 @dataclass(frozen=True)
@@ -139,33 +149,50 @@ class SeenEditStore:
 
         Edits that undo each other, and edits by the user's own JupyterLab, do not count.
         """
-        values = {
-            **build_root_values(self.names),
-            "user": user,
-            "oldest": self.database.compute_oldest_time(),
-            "limit": _MAX_EDITS,
-        }
+        oldest = self.database.compute_oldest_time()
 
-        def select(connection: sqlite3.Connection) -> tuple[PathFinder, list[tuple[Any, ...]]]:
+        def select(connection: sqlite3.Connection) -> tuple[PathFinder, list[_UnseenRows]]:
             finder = PathFinder.read(connection, self.names)
-            return finder, connection.execute(_UNSEEN_EDITS, values).fetchall()
-
-        finder, rows = await self.database.read(select)
-        edits_by_name: dict[NotebookName, list[Entry]] = {}
-        for *row, root, name in rows:
-            entry = build_edit_from_row(row, name, Entry)
-            if not entry.is_by(user):
-                edits_by_name.setdefault(NotebookName(root, name), []).append(entry)
-        return [
-            UnseenNotebook(
-                path=path,
-                edits=len(edits),
-                clients=list(dict.fromkeys(edit.client for edit in edits if edit.client)),
-                time=edits[0].time.astimezone(timezone.utc),
+            notebooks = connection.execute(
+                _UNSEEN_NOTEBOOKS, {**build_root_values(self.names), "user": user}
             )
-            for name, edits in edits_by_name.items()
-            if (path := finder.find(name)) is not None
-        ]
+            found: list[_UnseenRows] = []
+            limit = _MAX_EDITS
+            for notebook_id, root, name, last_edit in notebooks:
+                values = {
+                    "notebook_id": notebook_id,
+                    "last_edit": last_edit,
+                    "oldest": oldest,
+                    "user": user,
+                    "limit": min(limit, _MAX_EDITS_OF_NOTEBOOK),
+                }
+                rows = connection.execute(_UNSEEN_EDITS, values).fetchall()
+                found.append((NotebookName(root, name), rows))
+                limit -= len(rows)
+                if limit <= 0:
+                    break
+            return finder, found
+
+        finder, found = await self.database.read(select)
+        notebooks: list[tuple[int, UnseenNotebook]] = []
+        for name, rows in found:
+            edits = [
+                (row, author)
+                for row in rows
+                if not (author := decode_author(row[-1])).is_by(user, row[2])
+            ]
+            if edits and (path := finder.find(name)) is not None:
+                clients = (author.client for _, author in edits if author.client)
+                newest, seconds, *_ = edits[0][0]
+                notebook = UnseenNotebook(
+                    path=path,
+                    edits=len(edits),
+                    clients=list(dict.fromkeys(clients)),
+                    time=datetime.fromtimestamp(seconds, tz=timezone.utc),
+                )
+                notebooks.append((newest, notebook))
+        notebooks.sort(key=lambda found: -found[0])
+        return [notebook for _, notebook in notebooks]
 
     def _find_notebook(self, connection: sqlite3.Connection, path: str) -> int | None:
         row = connection.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Busy, ChangedDuringRead, NotebookNotFound
+from jupyter_nbedit.errors import Busy, ChangedDuringRead, NbEditError, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice
 from jupyter_nbedit.storage.base import Content, StaleContent, Storage, WriteResult
 from jupyter_nbedit.storage.files.atomic_write import (
@@ -29,7 +29,13 @@ from jupyter_nbedit.storage.files.read import FileHashCache, check_file, read_fi
 from jupyter_nbedit.storage.files.temp_files import TempFileCleaner
 from jupyter_nbedit.storage.locks import PathLocks
 from jupyter_nbedit.storage.os_errors import map_os_errors
-from jupyter_nbedit.storage.paths import check_below, map_to_os_path, resolve_new_path, resolve_path
+from jupyter_nbedit.storage.paths import (
+    check_below,
+    map_to_os_path,
+    map_to_visible_path,
+    resolve_new_path,
+    resolve_path,
+)
 from jupyter_nbedit.system.concurrency import Polling
 
 if TYPE_CHECKING:
@@ -98,6 +104,20 @@ class FileStorage(Storage):
         """Raise if a notebook cannot be read, as far as that is known without reading it."""
         os_path = await map_to_os_path(self.manager, path)
         await asyncio.to_thread(lambda: check_file(self._resolve(os_path)))
+
+    async def list_readable(self, paths: Collection[str]) -> frozenset[str]:
+        """Return the paths of the files that can be read, as far as that is known without reading.
+
+        They are checked in one thread, because hundreds of thread switches take long.
+        """
+        return await asyncio.to_thread(lambda: frozenset(filter(self._is_readable, paths)))
+
+    def _is_readable(self, path: str) -> bool:
+        try:
+            check_file(self._resolve(map_to_visible_path(self.manager, path)))
+        except NbEditError:
+            return False
+        return True
 
     def _read(self, os_path: str) -> Content | None:
         real = self._resolve(os_path)

@@ -1,6 +1,7 @@
 """The edit history in real SQLite files."""
 
 import os
+import re
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
+from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
-from jupyter_nbedit.services.history.models import NewEntry
-from jupyter_nbedit.services.history.store import EditStore
+from jupyter_nbedit.services.history.models import NewEntry, SeenParts
+from jupyter_nbedit.services.history.store import MAX_RELATED, EditStore
 from jupyter_nbedit.services.requests import Author
+from jupyter_nbedit.services.unseen.store import SeenEditStore
 from tests.support.clock import Clock
 from tests.support.names import FolderNames
 from tests.support.services import ServiceBuilder
@@ -233,6 +236,107 @@ async def test_old_edits_are_pruned_without_trace(services: ServiceBuilder, cloc
     assert CANARY.encode() not in services.read_database_files()
     with closing(sqlite3.connect(services.database_file)) as base:
         assert base.execute("SELECT edit_id FROM edits").fetchall() == [(4,)]
+
+
+async def test_an_edit_deletes_at_most_500_old_edits_and_later_edits_the_rest(
+    services: ServiceBuilder, clock: Clock
+) -> None:
+    history = services.build_history(max_days=2)
+    for _ in range(1_100):
+        await history.add(build_entry(), None)
+    clock.advance(2 * DAY_SECONDS)
+    counts = []
+    for _ in range(3):
+        await history.add(build_entry("b.ipynb"), None)
+        with closing(sqlite3.connect(services.database_file)) as base:
+            counts.append(base.execute("SELECT count(*) FROM edits").fetchone()[0])
+    assert counts == [601, 102, 3]
+
+
+async def test_a_smaller_size_limit_is_reached_by_several_edits(services: ServiceBuilder) -> None:
+    large = services.build_history(max_bytes=100 << 20)
+    for _ in range(20):
+        await large.add(build_entry(), os.urandom(1 << 20))
+    small = services.build_history(max_bytes=2 << 20)
+    numbers = []
+    for _ in range(4):
+        await small.add(build_entry(), b"record")
+        numbers.append((await list_numbers(small))[::-1][0])
+    # A transaction deletes 8 MiB and the edit that reaches them.
+    assert numbers == [9, 17, 20, 20]
+    await services.close()
+    # At most a quarter of the file, or 4 MiB, is unused.
+    assert services.database_file.stat().st_size < 7 << 20
+
+
+# What grows with the history ----------------------------------------------------------------------
+
+EVERY_EDIT = re.compile(r"SCAN (edits|back|again|seen_edits|notebooks)\b")
+
+
+async def test_no_statement_reads_all_edits_or_notebooks(services: ServiceBuilder) -> None:
+    history = services.build_history(max_bytes=10_000)
+    seen = SeenEditStore(history.database, names=history.names)
+    statements: set[str] = set()
+    await history.database.write(lambda base: base.set_trace_callback(statements.add))
+    author = Author("ada", "a client", session="ada\nfirst", account="ada")
+    path = "a.ipynb"
+    first = await history.add(build_entry(author=author, kind="create"), b"record")
+    for kind, undoes in (("edit", None), ("undo", first + 1), ("redo", first + 2)):
+        parts = [SeenParts(undoes, [0], 1)] if undoes else []
+        entry = build_entry(author=author, kind=kind, undoes=undoes, reversed_parts=parts)
+        await history.add(entry, bytes(4_000))
+    number = first + 3
+    await history.list_page(path, limit=5)
+    await history.list_page(None, limit=5, before=number)
+    await history.get_entry(path, number)
+    await history.list_newer(path, 1, limit=5, max_bytes=100)
+    await history.find_last_redo(path, number)
+    await history.list_related(path, number)
+    await history.list_numbered_ids(path)
+    undoable: tuple[Kind, ...] = ("edit", "redo")
+    undos: tuple[Kind, ...] = ("undo",)
+    for kinds in (undoable, undos):
+        await history.find_next_undoable(path, kinds)
+        await history.find_next_undoable(path, kinds, author=author)
+    await seen.read(path, "bob")
+    await seen.list_notebooks("bob")
+    await seen.mark_parts(path, "bob", [SeenParts(number, [0], 2)])
+    await seen.mark_all(path, "bob", number)
+    await history.on_renamed(path, "b.ipynb")
+    await history.on_deleted("b.ipynb")
+    plans = await history.database.read(
+        lambda base: {
+            (step, statement)
+            for statement in statements
+            if statement.split()[0] in {"SELECT", "INSERT", "UPDATE", "DELETE"}
+            for _, _, _, step in base.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+        }
+    )
+    assert len({statement for _, statement in plans}) > 40
+    reading_all = [plan for plan in plans if EVERY_EDIT.match(plan[0])]
+    # In the order of the numbers, it stops at the limit.
+    assert [
+        plan for plan in reading_all if not plan[1].endswith("ORDER BY edit_id LIMIT 500")
+    ] == []
+
+
+async def test_edits_that_are_compared_for_an_undo_are_limited(services: ServiceBuilder) -> None:
+    history = services.build_history()
+    for _ in range(MAX_RELATED):
+        await history.add(build_entry(), b"record")
+    related = await history.list_related("a.ipynb", 1)
+    assert related is not None
+    assert [edit.edit_id for edit in related] == list(range(1, MAX_RELATED + 1))
+    # An edit that undoes an older one is compared with all edits since that.
+    await history.add(build_entry(kind="undo", undoes=1), b"record")
+    assert await history.list_related("a.ipynb", MAX_RELATED + 1) is None
+    assert await history.list_related("a.ipynb", MAX_RELATED) is None
+    assert await history.list_related("a.ipynb", 2) is None
+    await history.add(build_entry("b.ipynb"), bytes(16 << 20))
+    assert await history.list_related("b.ipynb", MAX_RELATED + 2) is not None
+    await history.add(build_entry("b.ipynb"), b"record")
+    assert await history.list_related("b.ipynb", MAX_RELATED + 2) is None
 
 
 # Names that go, names that change -----------------------------------------------------------------
