@@ -77,12 +77,21 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 class Query:
     """What to search, and where: in the texts of ``scopes`` of the cells of one type, or of all.
 
-    ``pattern`` comes from `compile_literal` or `compile_regex`.
+    ``pattern`` comes from `compile_literal` or `compile_regex`, and ``filter_pattern`` from
+    `build_filter`.
     """
 
     pattern: Any
     scopes: frozenset[Scope]
     cell_type: str | None = None
+    filter_pattern: Any = None
+
+    def may_match(self, data: bytes) -> bool:
+        """Return whether the texts of the bytes of a notebook or cell may contain a match."""
+        if self.filter_pattern is None or self.filter_pattern.search(data) is not None:
+            return True
+        # The text of an output is not only from the bytes.
+        return "outputs" in self.scopes and b'"output_type"' in data
 
 
 def compile_literal(text: str, *, ignore_case: bool) -> Any:
@@ -141,7 +150,8 @@ def search_notebook(
     first = 0 if previous is None else previous.cell + (previous.where == len(_LOCATIONS))
     for index in range(first, len(document)):
         cell, name = document.get_cell(index), ""
-        if query.cell_type in {None, cell.cell_type}:
+        data = cell.text[cell.span.start : cell.span.stop]
+        if query.may_match(data) and query.cell_type in {None, cell.cell_type}:
             for where, number, text in _iterate_texts(cell, query.scopes, report):
                 begin = SearchPosition(index, where, number, 0)
                 skipped_lines = 0 if previous is None else _count_lines_before(begin, previous)

@@ -53,6 +53,10 @@ class _Walk(ABC):
     def is_shown(self, name: str, path: str) -> bool:
         """Return whether the Contents API lists an item."""
 
+    def is_link(self, path: str) -> bool:
+        """Return whether an item is a symbolic link of the file system."""
+        return is_link(self.manager, path)
+
     @abstractmethod
     def read(self, path: str) -> bytes:
         """Read a notebook."""
@@ -111,7 +115,7 @@ class _Walk(ABC):
         if readable_path != path:
             message = "Its name is not UTF-8, so no request can address it."
             return SkippedNotebook(readable_path, InvalidRequest.reason, message)
-        if is_link(self.manager, path):
+        if self.is_link(path):
             message = "It is a link; send it as the `path` to search its target."
             return SkippedNotebook(path, "link", message)
         return Directory(path) if is_folder else NotebookFile(path, partial(self.read, path))
@@ -162,6 +166,9 @@ class _FileWalk(_Walk):
             raise NotebookNotFound from None
         except OSError:
             raise Forbidden("The folder cannot be listed by this server.") from None
+
+    def is_link(self, path: str) -> bool:
+        return os.path.islink(self._get_os_path(path))
 
     def is_shown(self, name: str, path: str) -> bool:
         if not self.manager.should_list(name):

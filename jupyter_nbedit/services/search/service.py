@@ -21,6 +21,7 @@ from jupyter_nbedit.notebook.search import (
     compile_regex,
     search_notebook,
 )
+from jupyter_nbedit.notebook.search_filter import build_filter, find_required_text
 from jupyter_nbedit.services.search.models import SearchReply, SearchRequest
 from jupyter_nbedit.storage.base import NotebookFile, SkippedNotebook, Walker
 from jupyter_nbedit.storage.resolver import StorageResolver
@@ -35,6 +36,7 @@ _MAX_SLICES = 2
 _LISTING_SECONDS = 2.0
 _MAX_SKIPPED = 100
 _FINGERPRINT_BYTES = 8
+_CELLS = b'"cells"'
 
 
 class _Cursor(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +80,8 @@ class SearchService:
             async with self._slots:
                 if await asyncio.to_thread(run.run_slice, is_cancelled):
                     break
-        run.reply.cursor = None if run.cursor is None else _encode_cursor(run.cursor)
+        if run.cursor is not None:
+            run.reply.cursor = _encode_cursor(run.cursor, run.data)
         return run.reply
 
     async def list_notebooks(self, folder: str, *, limit: int) -> list[str]:
@@ -116,6 +119,8 @@ class _SearchRun:
     def __post_init__(self) -> None:
         self.cursor = self.start if self.start.path else None
         self.cursors = self._search_all()
+        #: The bytes of the notebook that was read last.
+        self.data = b""
         self.reply = SearchReply(
             hits=[], files=0, skipped=[], skipped_count=0, hidden=0, ended_by=None, cursor=None
         )
@@ -156,10 +161,13 @@ class _SearchRun:
     def _search_notebook(self, file: NotebookFile, resume: _Cursor | None) -> Iterator[_Cursor]:
         self.reply.files += 1
         try:
-            data = file.read()
-            version = hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
+            self.data = data = file.read()
+            # What is no notebook at all is parsed, to be reported.
+            if _CELLS in data and not self.query.may_match(data):
+                return
             # A notebook that has changed is searched from its beginning, so that no line is missed.
-            place = resume.place if resume is not None and resume.version == version else None
+            is_same = resume is not None and resume.version == _compute_version(data)
+            place = resume.place if resume is not None and is_same else None
             unreadable: list[InvalidNotebook] = []
             document = Document.parse(data)
             for position, hit in search_notebook(
@@ -170,7 +178,7 @@ class _SearchRun:
                         self.reply.ended_by = "limit"
                         return
                     self.reply.hits.append(hit)
-                yield _Cursor(self.start.search, file.path, version, position)
+                yield _Cursor(self.start.search, file.path, place=position)
             if unreadable:
                 message = f"Other cells of it were searched. {unreadable[0].message}"
                 self._skip(SkippedNotebook(file.path, InvalidNotebook.reason, message))
@@ -203,10 +211,16 @@ def _build_query(request: SearchRequest) -> Query:
         raise InvalidRequest("Expected `query` or `regex`, and not both.")
     if request.query is not UNSET:
         pattern = compile_literal(request.query, ignore_case=request.ignore_case)
+        required_text = request.query
     else:
         pattern = compile_regex(str(request.regex), ignore_case=request.ignore_case)
-    cell_type = None if request.cell_type is UNSET else request.cell_type
-    return Query(pattern, frozenset(request.scope), cell_type)
+        required_text = find_required_text(str(request.regex))
+    return Query(
+        pattern,
+        frozenset(request.scope),
+        None if request.cell_type is UNSET else request.cell_type,
+        build_filter(required_text, ignore_case=request.ignore_case),
+    )
 
 
 def _compute_fingerprint(request: SearchRequest) -> str:
@@ -216,7 +230,14 @@ def _compute_fingerprint(request: SearchRequest) -> str:
     return hashlib.blake2b(key, digest_size=_FINGERPRINT_BYTES).hexdigest()
 
 
-def _encode_cursor(cursor: _Cursor) -> str:
+def _compute_version(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_FINGERPRINT_BYTES).hexdigest()
+
+
+def _encode_cursor(cursor: _Cursor, data: bytes) -> str:
+    """Return a position as text; ``data`` are the bytes of the notebook in which it is."""
+    if cursor.place is not None:
+        cursor = msgspec.structs.replace(cursor, version=_compute_version(data))
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
 
 

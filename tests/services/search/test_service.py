@@ -196,7 +196,9 @@ def test_unsearchable_notebooks_are_reported_and_hidden_ones_counted() -> None:
             NotebookFile("forbidden.ipynb", build_failing_read(Forbidden("You may not."))),
             NotebookFile("gone.ipynb", build_failing_read(NotebookNotFound())),
             NotebookFile("not.ipynb", lambda: b"not a notebook"),
-            NotebookFile("half.ipynb", lambda: build_notebook("two", "@").replace(b'"@"', b"3")),
+            NotebookFile(
+                "half.ipynb", lambda: build_notebook("two", "@").replace(b'"@"', b'["two", 3]')
+            ),
             NotebookFile("good.ipynb", lambda: build_notebook("two")),
         )
     )
