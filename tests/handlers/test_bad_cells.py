@@ -71,9 +71,11 @@ def test_a_bad_cell_does_not_hide_the_others(
         assert (cells[1]["source_hash"], "source" in cells[1]) == ("", False)
         assert cells[1]["problem"]
         assert ["problem" in cell for cell in cells] == [False, True, False]
-    done, text = call(live, "notebook_search", {"folder": notebook.path, "text": "x ="})
-    assert done
-    assert "x = 1" in text
+    # By their bytes the other cells have no match for the text, but might have one for the pattern.
+    for words in ({"text": "x ="}, {"text": "x .", "regex": True}, {"text": "x|y", "regex": True}):
+        done, text = call(live, "notebook_search", {"folder": notebook.path, **words})
+        assert done
+        assert "x = 1" in text
     assert f"<note>Not searched: {notebook.path} (invalid_notebook).</note>" in text
     file = {"file_path": str(notebook.file)}
     shown = live.send_json("POST", "tools/claude_code/Read", file).json["content"][0]["text"]

@@ -3,14 +3,14 @@
 import asyncio
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import ClassVar
 
 from jupyter_nbedit.db.notebook_names import NotebookNames
-from jupyter_nbedit.errors import NotebookExists, NotebookNotFound
+from jupyter_nbedit.errors import NbEditError, NotebookExists, NotebookNotFound
 from jupyter_nbedit.notebook.splices import Splice, apply_splices
 from jupyter_nbedit.storage.base import (
     Content,
@@ -111,6 +111,14 @@ class SingleStorage(StorageResolver):
 
     async def check(self, path: str) -> None:
         await self.storage.read(path)
+
+    async def list_readable(self, paths: Collection[str]) -> frozenset[str]:
+        readable: set[str] = set()
+        for path in paths:
+            with suppress(NbEditError):
+                await self.check(path)
+                readable.add(path)
+        return frozenset(readable)
 
     async def walk(self, path: str, *, recursive: bool) -> Walker:
         if not isinstance(self.storage, MemoryStorage):

@@ -288,10 +288,8 @@ class EditStore:
         values = (*self.names.find(path), self.database.compute_oldest_time())
         condition = f"{_OF_NOTEBOOK} AND time > ? AND edit_id >= ?"
         select_all = f"SELECT edit_id, undoes, record{condition} ORDER BY edit_id"
-        select = (
-            "SELECT count(*), total(size), min(undoes) FROM ("
-            f"SELECT length(record) AS size, undoes{condition} AND edit_id < ? LIMIT ?)"
-        )
+        rows_between = f"SELECT length(record) AS size, undoes{condition} AND edit_id < ? LIMIT ?"
+        select = f"SELECT count(*), total(size), min(undoes) FROM ({rows_between})"  # noqa: S608 -- ours
 
         def read(connection: sqlite3.Connection) -> list[RelatedEdit] | None:
             first, stop, count, size = edit_id, _MAX_NUMBER, 0, 0

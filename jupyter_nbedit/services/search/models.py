@@ -80,7 +80,11 @@ class SearchReply(msgspec.Struct, kw_only=True):
     hits: list[Hit]
     files: Annotated[int, Meta(ge=0, description="Notebooks that were searched for this reply.")]
     skipped: Annotated[
-        list[SkippedNotebook], Meta(description="What could not be searched; the first 100.")
+        list[SkippedNotebook],
+        Meta(
+            description="What could not be searched; the first 100. A damaged cell is left out if "
+            "its bytes show that it has no match."
+        ),
     ]
     skipped_count: Annotated[int, Meta(ge=0, description="How many there were.")]
     hidden: Annotated[
