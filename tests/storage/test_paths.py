@@ -1,6 +1,7 @@
 """Paths of notebooks, on a file system with every trap."""
 
 import asyncio
+import contextlib
 import errno
 import ntpath
 import os
@@ -9,15 +10,25 @@ from typing import Any
 
 import pytest
 from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
-from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+from jupyter_server.services.contents.largefilemanager import (
+    AsyncLargeFileManager,
+    LargeFileManager,
+)
 from jupyter_server.services.contents.manager import AsyncContentsManager
 from tornado.web import HTTPError
 
-from jupyter_nbedit.errors import Forbidden, InvalidRequest, NotAPlainFile, NotebookNotFound
+from jupyter_nbedit.errors import (
+    Forbidden,
+    InvalidRequest,
+    NbEditError,
+    NotAPlainFile,
+    NotebookNotFound,
+)
 from jupyter_nbedit.storage.api_paths import to_api_path
 from jupyter_nbedit.storage.files.file_storage import FileStorage
 from jupyter_nbedit.storage.resolver import StorageResolver
-from tests.storage.conftest import NAME, TEXT, Root
+from tests.storage.conftest import NAME, TEXT, Root, build_root
+from tests.support.clock import Clock
 
 # Of API paths ------------------------------------------------------------------------------------
 
@@ -310,3 +321,34 @@ def test_a_folder_is_served_if_it_is_below_the_root_and_not_hidden(place: Root, 
     assert not storages(place, AsyncContentsManager()).is_served(root)
     place.manager.allow_hidden = True
     assert place.storages.is_served(root / ".hidden")
+
+
+# What can be read --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("manager_class", [AsyncLargeFileManager, LargeFileManager])
+@pytest.mark.parametrize("follows_links", [True, False])
+def test_a_list_has_the_notebooks_that_a_check_accepts(
+    tmp_path: Path, clock: Clock, manager_class: Any, follows_links: Any
+) -> None:
+    place = build_root(tmp_path, manager_class, links_outside_root=follows_links)
+    (place.root / ".hidden").mkdir()
+    (place.root / "folder.ipynb").mkdir()
+    (tmp_path / "outside").mkdir()
+    (place.root / "out").symlink_to(tmp_path / "outside")
+    paths = [NAME, "b.txt", ".hidden/a.ipynb", "out/a.ipynb", "sub/../a.ipynb"]
+    for path in paths[:4]:
+        (place.root / path).write_bytes(TEXT)
+    paths += ["folder.ipynb", "missing.ipynb", f"{NAME}/a.ipynb", "a\0.ipynb"]
+    accepted: set[str] = set()
+    for path in paths:
+        with contextlib.suppress(NbEditError):
+            asyncio.run(place.storages.check(path))
+            accepted.add(path)
+    assert {NAME} <= accepted < {NAME, "out/a.ipynb", "folder.ipynb"}
+    assert asyncio.run(place.storages.list_readable(paths)) == accepted
+    # What was readable is not checked again for some seconds.
+    (place.root / NAME).unlink()
+    assert asyncio.run(place.storages.list_readable(paths)) == accepted
+    clock.advance(10)
+    assert asyncio.run(place.storages.list_readable(paths)) == accepted - {NAME}
