@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -170,6 +170,9 @@ class Document:
     nbformat_minor: int
     #: The id and the type of each cell.
     headers: list[CellHeader]
+    #: The indexes of the cells whose names have each hash; empty until it is used. The documents
+    #: that `bind` returns share it.
+    indexes_by_hash: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def parse(cls, text: Buffer) -> Document:
@@ -252,6 +255,7 @@ class Document:
             text=text,
             span=Span(self.span.start, self.span.stop + growth),
             members=[_grow_member(member, array, growth) for member in self.members],
+            indexes_by_hash={},
             cells_span=array,
             cell_spans=cells[0],
             headers=cells[1],
@@ -377,8 +381,8 @@ class Document:
         """Return the index of the cell with a guarded name; the cells at ``ids`` have it as id."""
         if is_current and not ids and name.index < len(self) and self._has_hash(name):
             return name.index
-        # No valid id has the form of a name. An id with this form must not redirect an edit.
-        indexes = sorted({*ids, *self._indexes_by_hash.get(name.source_hash, ())})
+        # No valid id has the form of a name; one that has must not redirect an edit.
+        indexes = sorted({*ids, *self._list_indexes(name.source_hash)})
         if len(indexes) == 1 and not name.is_repeated:
             return indexes[0]
         if indexes:
@@ -416,18 +420,19 @@ class Document:
     def get_name(self, index: int) -> CellName:
         """Return the guarded name of a cell; raise `InvalidNotebook` if it cannot be read."""
         name = CellName.from_source(index, self.get_cell(index).source)
-        return replace(name, is_repeated=len(self._indexes_by_hash.get(name.source_hash, ())) > 1)
+        return replace(name, is_repeated=len(self._list_indexes(name.source_hash)) > 1)
 
-    @cached_property
-    def _indexes_by_hash(self) -> Mapping[str, Sequence[int]]:
-        """The indexes of the cells whose names have each hash."""
-        indexes: dict[str, list[int]] = {}
-        for index in range(len(self)):
-            source = self.find_source(index)
-            if source is not None:
-                source_hash = CellName.from_source(index, source).source_hash
-                indexes.setdefault(source_hash, []).append(index)
-        return indexes
+    def _list_indexes(self, source_hash: str) -> Sequence[int]:
+        """Return the indexes of the cells whose names have a hash."""
+        if not self.indexes_by_hash:
+            indexes: dict[str, list[int]] = {}
+            for index in range(len(self)):
+                source = self.find_source(index)
+                if source is not None:
+                    name = CellName.from_source(index, source)
+                    indexes.setdefault(name.source_hash, []).append(index)
+            self.indexes_by_hash.update(indexes)
+        return self.indexes_by_hash.get(source_hash, ())
 
     def find_source(self, index: int) -> str | None:
         """Return the source of a cell, faster than `Cell` does; None if it cannot be read."""
