@@ -381,7 +381,7 @@ class Document:
         """Return the index of the cell with a guarded name; the cells at ``ids`` have it as id."""
         if is_current and not ids and name.index < len(self) and self._has_hash(name):
             return name.index
-        # No valid id has the form of a name; one that has must not redirect an edit.
+        # No valid id has the form of a name. An id with this form must not redirect an edit.
         indexes = sorted({*ids, *self._list_indexes(name.source_hash)})
         if len(indexes) == 1 and not name.is_repeated:
             return indexes[0]
