@@ -1686,7 +1686,7 @@ export interface components {
             readonly hits: readonly components["schemas"]["Hit"][];
             /** @description Notebooks that were searched for this reply. */
             readonly files: number;
-            /** @description What could not be searched; the first 100. */
+            /** @description What could not be searched; the first 100. A damaged cell is left out if its bytes show that it has no match. */
             readonly skipped: readonly components["schemas"]["SkippedNotebook"][];
             /** @description How many there were. */
             readonly skipped_count: number;
