@@ -69,7 +69,7 @@ def _accept(options: argparse.Namespace) -> int:
     with connect(options, options.path) as connection:
         proposal = connection.client.read_proposal(options.proposal)
         path = show_path(connection, proposal["path"])
-    # Connect again by the notebook's path: before a change, its other servers must be checked.
+    # Connect again by the notebook's path, to check the other servers that serve the notebook.
     with connect(options, path, is_change=True) as connection:
         request = requests.accept_proposal(options.proposal, wait_tabs=TAB_MILLISECONDS)
         return connection.answer(request)

@@ -24,8 +24,8 @@ from jupyter_nbedit.cli.options import Subparsers, UsageError
 
 # How the paths of pages begin after the base URL: people copy such addresses from the browser.
 _PAGES = ("lab", "notebooks", "tree")
-# Tokens that Jupyter makes have small letters, so a token that is given by mistake is refused. A
-# token that a user has chosen may match.
+# Only capitals: tokens that Jupyter makes have small letters, so they are no names. A token that a
+# user has chosen may look like a name.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 _DESCRIPTION = """Print how to set up an MCP client, such as Claude Code, so that it edits notebooks
@@ -47,7 +47,7 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument(
         "--replace",
         action="store_true",
-        help="with --write: change another entry nbedit, except in TOML: remove it there first",
+        help="with --write: overwrite an entry nbedit with other values; in TOML, remove it first",
     )
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument(

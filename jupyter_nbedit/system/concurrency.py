@@ -31,7 +31,7 @@ async def run_in_thread_if_large(
 ) -> _Result:
     """Call a function, in a thread if it works on more than `SMALL_BYTES` bytes.
 
-    The function may not wait for anything: there are few such threads, because only one can run.
+    The function may not wait for anything: there are only two such threads for all requests.
     """
     if size <= SMALL_BYTES:
         return function(*arguments)
@@ -42,7 +42,7 @@ async def run_in_thread_if_large(
 class Polling:
     """Iterates at once, and again after each interval, until a time has passed.
 
-    A loop that ends by itself has waited in vain.
+    If an `async for` over it ends without `break`, the condition was never met.
     """
 
     def __init__(self, seconds: float, interval: float = 0.02) -> None:

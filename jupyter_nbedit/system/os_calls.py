@@ -15,7 +15,7 @@ _Result = TypeVar("_Result")
 
 # The codes of Windows for a file that another program has open, and for a locked file.
 _IN_USE_CODES = {32, 33}
-#: The code of Windows for a missing permission, and for a file that is open in some other ways.
+#: The code of Windows for a missing permission, and for some files that another program has open.
 _ACCESS_DENIED = 5
 #: The longest waits between the tries, in seconds: less than two seconds together.
 _WAITS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.4, 0.4, 0.4)

@@ -45,8 +45,8 @@ def serve(caller: ToolCaller) -> int:
     """
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    # This stream is never closed, and is not `sys.stdin`, which Python closes when it ends: closing
-    # a stream waits for the thread that reads the stream.
+    # This stream is never closed, because closing waits for the thread that reads the stream.
+    # Python closes `sys.stdin` when Python ends.
     lines = open(0, "rb", closefd=False)  # noqa: SIM115 -- as said
     bridge = _Bridge(caller, output)
     # The task is cancelled if nobody reads the answers, and by Ctrl-C.
@@ -174,7 +174,7 @@ class _Bridge:
                 asyncio.run_coroutine_threadsafe(self._lines.put(line), loop).result()
             asyncio.run_coroutine_threadsafe(self._lines.put(b""), loop).result()
         except (RuntimeError, asyncio.CancelledError):
-            # The loop is closed, because nobody reads the answers.
+            # The loop is closed: nobody reads the answers, or Ctrl-C was pressed.
             return
 
     async def _answer(self, line: bytes | None) -> None:

@@ -6,7 +6,7 @@ import { ListRow, type RowHost } from './listRow';
 import type { RowEdits } from './editGroups';
 import { describeUndoGroup } from './wording';
 
-/** Several undos that were made in one go. A click shows them one by one. */
+/** Several undos that were made in one go. A click opens a list with a row for each undo. */
 export class UndoGroupRow extends ListRow {
   /** @param _findEdit Returns an edit if it is loaded. */
   constructor(
@@ -72,7 +72,7 @@ export class UndoGroupRow extends ListRow {
     this._list.hidden = !this._isOpen;
   }
 
-  /** Return the undos that can be redone, newest first: the newest undid the oldest edit. */
+  /** Return the undos that can be redone. The newest undo took back the oldest edit, and is first. */
   private _listRedoable(): HistoryEdit[] {
     return this.edits.filter(edit => this.host.findAction(edit) === 'redo');
   }
