@@ -176,6 +176,25 @@ def race(chance: random.Random) -> str:
     return "copy"
 
 
+def list_names(found: Document) -> list[str]:
+    return [str(found.get_name(index)) for index in range(len(found))]
+
+
+def test_names_after_an_edit_are_of_the_new_sources() -> None:
+    before = document("a", "b", "b")
+    assert list_names(before) == [
+        name(0, "a"), name(1, "b", is_repeated=True), name(2, "b", is_repeated=True)
+    ]  # fmt: skip
+    plan = apply_operations(before, [Replace(cell=1, source="a")], fresh_id=str)
+    after = before.apply_splices(plan.splices)
+    assert list_names(after) == list_names(Document.parse(after.text[:])) == [
+        name(0, "a", is_repeated=True), name(1, "a", is_repeated=True), name(2, "b")
+    ]  # fmt: skip
+    # The same bytes in another buffer have the same names.
+    assert list_names(after.bind(after.text[:])) == list_names(after)
+    assert after.locate(name(2, "b")) == 2
+
+
 @pytest.mark.threat("S26")
 def test_a_stale_name_never_edits_a_cell_that_was_not_read() -> None:
     chance = seeded_random("races of names")
