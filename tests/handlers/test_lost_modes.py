@@ -1,5 +1,6 @@
 """A corrupt database over HTTP: no notebook changes until a person has decided."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from jupyter_nbedit.db.database import NAME as DATABASE
+from tests.handlers.error_checks import get_error
 from tests.handlers.requests import replace
 from tests.support import samples
 from tests.support.driver import Notebook
 from tests.support.http import Answer, Client
+from tests.support.sampling import is_nightly
 from tests.support.servers import run_server
 from tests.support.waiting import wait_until
 
@@ -43,8 +46,8 @@ def damage_schema(file: Path) -> None:
 DAMAGES = (write_nonsense, truncate, cut_in_half, damage_schema)
 
 
-def get_error_reason(client: Client) -> Any:
-    return client.get_json("mode")["unreadable"]
+def get_error_reason(client: Client, path: str | None = None) -> Any:
+    return client.get_json("mode" if path is None else f"mode?path={path}")["unreadable"]
 
 
 def prepare(client: Client) -> int:
@@ -78,7 +81,45 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield client
 
 
-# `tests/services/edits/test_modes.py` and `tests/db` damage the database while no server runs.
+# tests/services/edits/test_modes.py tries each of them with the service by day, with a restart.
+@pytest.mark.parametrize("damage", DAMAGES if is_nightly() else DAMAGES[:1])
+def test_after_corruption_while_stopped_nothing_changes_until_a_person_decides(
+    running: Client, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    number = prepare(running)
+    shutil.copytree(running.root, tmp_path / "notebooks")
+    (tmp_path / "data" / "nbedit").mkdir(parents=True)
+    with closing(sqlite3.connect(running.root.parent / "data" / "nbedit" / DATABASE)) as source:
+        source.execute("VACUUM INTO ?", [str(tmp_path / "data" / "nbedit" / DATABASE)])
+    damage(tmp_path / "data" / "nbedit" / DATABASE)
+    before = {name: (running.root / name).read_bytes() for name in NAMES}
+    with run_server(tmp_path) as client:
+        assert get_error_reason(client) is not None
+        assert get_error_reason(client, "paused.ipynb") is not None
+        for how, answer in try_changes(client, number).items():
+            if how == "accept":
+                # The proposal was in the database.
+                get_error(answer, 404, "proposal_not_found")
+            elif how == "tool":
+                assert answer.status == 503, answer.body
+            else:
+                get_error(answer, 503, "modes_unreadable")
+        assert not (client.root / "new.ipynb").exists()
+        assert {name: (client.root / name).read_bytes() for name in NAMES} == before
+        # What changes nothing works.
+        assert client.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
+        assert client.read("paused.ipynb").status == 200
+        assert client.get_json("history")["edits"] == []
+        # A person decides for one notebook, and then for all.
+        assert client.set_mode("plan", "paused.ipynb")["unreadable"] is None
+        get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        get_error(client.patch("free.ipynb", REPLACE), 503, "modes_unreadable")
+        assert client.set_mode(None)["unreadable"] is None
+        assert client.patch("free.ipynb", REPLACE).status == 200
+        get_error(client.patch("paused.ipynb", REPLACE), 403, "plan_mode")
+        assert get_error_reason(client) is None
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_written_back", [False, True], ids=["", "written back"])
 def test_after_corruption_while_running_no_paused_notebook_is_changed(
@@ -104,14 +145,6 @@ def test_after_corruption_while_running_no_paused_notebook_is_changed(
         assert {answers[how].json["reason"] for how in ("edit", "create", "undo", "redo")} == {
             "modes_unreadable"
         }
-        # The server may know the proposal still.
-        assert answers["accept"].json["reason"] in {"modes_unreadable", "proposal_not_found"}
-        assert answers["tool"].status == 503, answers["tool"].body
-        assert not (running.root / "new.ipynb").exists()
-        # What changes nothing works.
-        assert running.patch("paused.ipynb", REPLACE, dry_run=True).status == 200
-        assert running.read("paused.ipynb").status == 200
-        assert running.get_json("history")["edits"] == []
     assert (running.root / "paused.ipynb").read_bytes() == TEXT
     assert running.set_mode(None)["unreadable"] is None
     assert get_error_reason(running) is None
