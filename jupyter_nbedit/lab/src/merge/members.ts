@@ -27,6 +27,8 @@ const SIDE_METADATA: ReadonlySet<string> = new Set([
  * whole source. With more, a source is taken to refer to each attachment.
  */
 const MAX_SEARCHED = 2 ** 26;
+/** The types whose lists of strings are values and not lines, as in nbformat. */
+const JSON_TYPE = /^application\/json$|\+json$/;
 
 /** The members in which cells are compared; outputs and execution counts follow the source. */
 export type Members = Pick<Cell, 'type' | 'source' | 'metadata' | 'attachments'>;
@@ -174,7 +176,7 @@ function getAttachment(side: Members, name: string): Json | undefined {
     ? Object.fromEntries(
         Object.entries(value).map(([type, item]) => [
           type,
-          type.endsWith('json') ? item : joinLines(item)
+          JSON_TYPE.test(type) ? item : joinLines(item)
         ])
       )
     : value;
