@@ -3,11 +3,14 @@
 import os
 import re
 import sqlite3
+from collections.abc import Awaitable, Callable
 from contextlib import closing
+from itertools import count
 from typing import Any
 
 import pytest
 
+from jupyter_nbedit.db.database import Database
 from jupyter_nbedit.errors import EditNotFound, HistoryUnavailable
 from jupyter_nbedit.notebook.edit_plan import Kind
 from jupyter_nbedit.notebook.undo.record import CellUndo, UndoRecord
@@ -319,6 +322,64 @@ async def test_no_statement_reads_all_edits_or_notebooks(services: ServiceBuilde
     assert [
         plan for plan in reading_all if not plan[1].endswith("ORDER BY edit_id LIMIT 500")
     ] == []
+
+
+async def count_steps(database: Database, query: Callable[[], Awaitable[object]]) -> int:
+    """Return how many steps of SQLite's virtual machine a query takes."""
+    steps = count()
+    await database.read(lambda base: base.set_progress_handler(lambda: next(steps) < 0, 1))
+    await query()
+    await database.read(lambda base: base.set_progress_handler(None, 1))
+    return next(steps)
+
+
+async def count_steps_of_queries(history: EditStore) -> dict[str, int]:
+    """Return how many steps each query of one notebook takes."""
+    author = Author("ada", "a client", session="ada\nfirst", account="ada")
+    seen = SeenEditStore(history.database, names=history.names)
+    path = "a.ipynb"
+    newest = (await history.list_page(path, limit=1))[0].edit_id
+    await seen.mark_all(path, "bob", newest - 5)
+    undo = await history.add(build_entry(author=author, kind="undo", undoes=newest), b"record")
+    await history.add(build_entry(author=author, kind="redo", undoes=undo), b"record")
+    queries: dict[str, Callable[[], Awaitable[object]]] = {
+        "add": lambda: history.add(build_entry(author=author), b"record"),
+        "page": lambda: history.list_page(path, limit=5),
+        "page of all": lambda: history.list_page(None, limit=5),
+        "entry": lambda: history.get_entry(path, newest),
+        "newer": lambda: history.list_newer(path, 1, limit=5, max_bytes=1_000_000),
+        "last redo": lambda: history.find_last_redo(path, newest),
+        "related": lambda: history.list_related(path, newest),
+        "numbered ids": lambda: history.list_numbered_ids(path),
+        "next undo": lambda: history.find_next_undoable(path, ["edit", "redo"]),
+        "next redo": lambda: history.find_next_undoable(path, ["undo"]),
+        "own undo": lambda: history.find_next_undoable(path, ["edit"], author=author),
+        "own redo": lambda: history.find_next_undoable(path, ["undo"], author=author),
+        "undo of nobody": lambda: history.find_next_undoable(path, ["edit"], author=Author("eve")),
+        "seen": lambda: seen.read(path, "bob"),
+        "unseen notebooks": lambda: seen.list_notebooks("bob"),
+    }
+    counts: dict[str, int] = {}
+    for name, query in queries.items():
+        counts[name] = await count_steps(history.database, query)
+    return counts
+
+
+async def test_queries_take_as_many_steps_with_2000_edits_as_with_200(
+    services: ServiceBuilder,
+) -> None:
+    history = services.build_history()
+    author = Author("ada", "a client", session="ada\nfirst", account="ada")
+    counts = []
+    for number in (200, 1_800):
+        for _ in range(number):
+            await history.add(build_entry(author=author), b"record")
+        counts.append(await count_steps_of_queries(history))
+    few, many = counts
+    # A tree of an index may be one level higher.
+    assert {
+        name: (few[name], many[name]) for name in few if many[name] > 1.2 * few[name] + 50
+    } == {}
 
 
 async def test_edits_that_are_compared_for_an_undo_are_limited(services: ServiceBuilder) -> None:
