@@ -270,9 +270,11 @@ class Database:
             if self.schema.is_outdated(connection):
                 _run_in_transaction(connection, "BEGIN IMMEDIATE", self.schema.migrate)
                 if connection.execute("PRAGMA auto_vacuum").fetchone() != (_INCREMENTAL,):
-                    # Another server may use the file. It then does not shrink.
-                    with suppress(sqlite3.OperationalError):
+                    try:
                         connection.execute("VACUUM")
+                    except sqlite3.OperationalError as error:
+                        # Another server may use the file, or the disk be full.
+                        self.log.info("The file of the edit history cannot shrink: %s", error)
             self.schema.check(connection)
         except BaseException:
             connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_core.paths import is_hidden
@@ -37,12 +38,7 @@ async def map_to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     Raise `NotebookNotFound` if it is hidden, outside the root or `is_unsafe`: such paths are not
     normalized, because programs normalize differently.
     """
-    if is_unsafe(path):
-        raise NotebookNotFound
-    try:
-        os_path: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
-    except HTTPError:
-        raise NotebookNotFound from None
+    os_path = _build_os_path(manager, path)
     try:
         hidden = not manager.allow_hidden and await manager.is_hidden(path)
     except (HTTPError, OSError):
@@ -55,16 +51,20 @@ async def map_to_os_path(manager: AsyncFileContentsManager, path: str) -> str:
 
 def map_to_visible_path(manager: AsyncFileContentsManager, path: str) -> str:
     """Return what `map_to_os_path` returns, in any thread, for a manager with stock methods."""
+    os_path = _build_os_path(manager, path)
+    with suppress(OSError):
+        if manager.allow_hidden or not is_hidden(os_path, manager.root_dir):
+            return os_path
+    raise NotebookNotFound
+
+
+def _build_os_path(manager: AsyncFileContentsManager, path: str) -> str:
     if is_unsafe(path):
         raise NotebookNotFound
     try:
-        os_path: str = manager._get_os_path(path)  # noqa: SLF001 -- the only way from API path to disk
-        hidden = not manager.allow_hidden and is_hidden(os_path, manager.root_dir)
-    except (HTTPError, OSError):
+        return str(manager._get_os_path(path))  # noqa: SLF001 -- the only way from API path to disk
+    except HTTPError:
         raise NotebookNotFound from None
-    if hidden:
-        raise NotebookNotFound
-    return os_path
 
 
 def follow_links(os_path: str, *, strict: bool = False) -> str:
